@@ -56,6 +56,22 @@ std::optional<T> ParseInteger(std::string_view text) {
   return value;
 }
 
+// Whether a well-formed decimal number that is out of range is too small (not too large): where its first digit other than 0 stands.
+bool IsBelowOne(std::string_view text) {
+  const size_t mantissa_end = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(0, mantissa_end);
+  const auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
+  const auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
+  if (mantissa_end == text.size()) return point < first;
+  std::string_view digits = text.substr(mantissa_end + 1);
+  const bool negative = !digits.empty() && digits.front() == '-';
+  if (!digits.empty() && (negative || digits.front() == '+')) digits.remove_prefix(1);
+  while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
+  const auto exponent = ParseInteger<int64_t>(digits);
+  if (!exponent) return negative;  // longer than any mantissa that fits in memory could make up for
+  return point - first + (negative ? -*exponent : *exponent) < 0;
+}
+
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -128,10 +144,8 @@ std::optional<double> ParseDouble(std::string_view text) {
   if (text.empty() || result.ptr != end) return std::nullopt;
   if (result.ec == std::errc::result_out_of_range) {
     // Too large is infinity, too small is zero, as strtod has it.
-    const bool negative = text.front() == '-';
-    const size_t exponent = text.find_first_of("eE");
-    const bool small = exponent != std::string_view::npos && exponent + 1 < text.size() && text[exponent + 1] == '-';
-    return small ? (negative ? -0.0 : 0.0) : (negative ? -HUGE_VAL : HUGE_VAL);
+    const double magnitude = IsBelowOne(text) ? 0.0 : HUGE_VAL;
+    return text.front() == '-' ? -magnitude : magnitude;
   }
   if (result.ec != std::errc()) return std::nullopt;
   return value;
@@ -197,14 +211,17 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+size_t Utf8PrefixLength(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const size_t length = Utf8Length(text.substr(i));
+    if (length == 0) break;
+    i += length;
   }
-  return true;
+  return i;
 }
+
+bool IsUtf8(std::string_view text) { return Utf8PrefixLength(text) == text.size(); }
 
 std::string NearestWord(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;

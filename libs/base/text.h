@@ -65,6 +65,8 @@ std::string_view Trim(std::string_view text);
 
 // True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);
+// Length in bytes of the longest well-formed beginning: the offset of the first bad byte, or the size.
+size_t Utf8PrefixLength(std::string_view text);
 
 // Levenshtein distance with a cut-off: the candidate nearest to `word` when it is near enough to suggest, else "".
 std::string NearestWord(std::string_view word, const std::vector<std::string>& candidates);

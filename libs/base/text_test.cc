@@ -38,6 +38,12 @@ TEST(Text, ParseDoubleTakesTheWholeTextOrNothing) {
   for (const char* bad : {"", " 1", "1 ", "+1", "1,5", "0x1p3", "1e", "abc", "1.0.0"}) EXPECT_FALSE(ParseDouble(bad)) << bad;
   EXPECT_EQ(*ParseDouble("1e999"), HUGE_VAL);
   EXPECT_EQ(*ParseDouble("-1e999"), -HUGE_VAL);
+  EXPECT_EQ(*ParseDouble("0." + std::string(400, '0') + "1"), 0.0);
+  EXPECT_EQ(*ParseDouble("1" + std::string(400, '0') + "e-1"), HUGE_VAL);
+  EXPECT_EQ(*ParseDouble("1" + std::string(800, '0') + ".5e-2000"), 0.0);
+  EXPECT_EQ(*ParseDouble("0." + std::string(800, '0') + "1e+2000"), HUGE_VAL);
+  EXPECT_EQ(*ParseDouble("1e-99999999999999999999"), 0.0);
+  EXPECT_TRUE(std::signbit(*ParseDouble("-1e-999")));
   EXPECT_EQ(*ParseDouble("1e-999"), 0.0);
   EXPECT_TRUE(std::isnan(*ParseDouble("nan")));
 }
