@@ -1,7 +1,7 @@
 // Reading files and directories: every system call that reads stands in this library.
 //
 // Errors.  fs.not_found, fs.permission, fs.not_a_file, fs.not_a_directory, fs.read_failed, fs.shrunk (the file became shorter while we read),
-//          fs.too_large. Missing, foreign or unreadable *input* is kInput for not_found/not_a_*, kEnvironment for the rest.
+//          fs.too_large. kInput for not_found, not_a_* and too_large (what is there is wrong), kEnvironment for the rest (it cannot be read).
 // Faults.  libs/fs/fault.h can make the next operation of a kind fail; tests only.
 #ifndef CK_FS_READ_H_
 #define CK_FS_READ_H_
@@ -37,14 +37,28 @@ struct Entry {
   bool vanished = false;
 };
 
-// The entries of a directory, "." and ".." left out, sorted by name (byte order).
+// The entries of a directory, "." and ".." left out, sorted by name (byte order). A link into a place we may not look at is kOther.
 std::vector<Entry> ListDirectory(const std::string& path);
+
+// The same names without a look at each entry: one system call per few hundred names.
+struct Name {
+  std::string name;
+  bool is_directory = false;  // links are not followed: a link is no directory
+};
+std::vector<Name> ListNames(const std::string& path);
+
+// True when the name itself is taken, also by a dangling link.
+bool NameTaken(const std::string& path);
+
+// The path with all links resolved; it must exist (fs.not_found).
+std::string RealPath(const std::string& path);
 
 // A whole small file. Longer than `limit_bytes`: Error fs.too_large, before anything is allocated.
 std::string ReadSmallFile(const std::string& path, uint64_t limit_bytes);
 
 // A regular file open for positioned reads. Thread-safe. Never maps: a file that shrinks gives an error, not a signal.
-// A stale NFS handle (ESTALE) is retried once by reopening the path.
+// A stale NFS handle (ESTALE) is retried once by reopening the path; when that leads to another file or another version of it,
+// fs.read_failed: bytes of two versions must not be mixed.
 class InputFile : public bytes::Source {
  public:
   static std::unique_ptr<InputFile> Open(const std::string& path);
@@ -59,10 +73,21 @@ class InputFile : public bytes::Source {
   void WillNeed(uint64_t offset, uint64_t length) const;
 
  private:
-  InputFile(std::string path, int fd, uint64_t size);
+  // What tells one version of a file from another.
+  struct Version {
+    uint64_t device, inode, size_bytes;
+    int64_t modified_seconds, modified_nanoseconds;
+    bool operator==(const Version&) const = default;
+  };
+  static int OpenFile(const std::string& path, Version& version);
+
+  InputFile(std::string path, int fd, const Version& version);
+  void Reopen() const;
+
   std::string path_;
-  mutable int fd_;
+  int fd_;
   uint64_t size_;
+  Version version_;
 };
 
 // Bytes read through this library by this process so far (files and small files): the `bytes_read` of ck.result.
