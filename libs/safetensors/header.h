@@ -2,7 +2,8 @@
 //
 // Trust.   Input is hostile. Strict: everything the Rust library rejects, and duplicate keys too.
 // Errors.  safetensors.too_short, .header_too_long, .header_past_end, .bad_json, .duplicate_key, .unknown_dtype, .bad_shape, .bad_offsets, .size_mismatch,
-//          .hole, .overlap, .trailing_bytes, .bad_metadata; index: safetensors.bad_index, .unsafe_path (all kInput, each naming the tensor).
+//          .hole, .overlap, .truncated, .trailing_bytes, .bad_metadata; index: safetensors.bad_index, .duplicate_key, .unsafe_path (all kInput,
+//          each naming the tensor where there is one). WriteHeader and WriteIndex throw the same ids for what the format cannot hold.
 // Source.  docs/formats/safetensors.md
 #ifndef CK_SAFETENSORS_HEADER_H_
 #define CK_SAFETENSORS_HEADER_H_
@@ -27,6 +28,7 @@ struct Tensor {
   Dims shape;                // F4: in stored bytes, like torch (the file counts 4-bit values)
   uint64_t begin = 0;        // from the start of the file
   uint64_t end = 0;
+  friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
 struct Header {
@@ -38,12 +40,14 @@ struct Header {
 Header ReadHeader(const bytes::Source& file);
 
 // A header for these tensors in the order that the safetensors library writes (dtype descending, then name), offsets assigned in that order.
-// `tensors`' begin and end are ignored on input. Returns the bytes up to the data, padded to 8, and sets the offsets in `placed`.
+// `tensors`' begin and end are ignored on input. Returns the bytes up to the data, padded to 8, and sets `placed`: the tensors in file order with their offsets.
 std::string WriteHeader(const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& metadata, std::vector<Tensor>& placed);
 
 struct Index {
   std::map<std::string, std::string> weight_map;  // tensor -> file name; every name is a plain one (no path)
   uint64_t total_size = 0;                        // 0 when absent
+  uint64_t total_parameters = 0;                  // transformers 5 writes it; 0 when absent, and then not written
+  friend bool operator==(const Index&, const Index&) = default;
 };
 
 inline constexpr uint64_t kMaxIndexBytes = 256 << 20;  // 23 MB indexes exist (many experts)
