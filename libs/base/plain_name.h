@@ -6,8 +6,8 @@
 
 namespace ck {
 
-// True when `name` is one path component that stays in its directory on every system: not empty, not "." or "..", no '/', no
-// '\', no NUL or other control byte.
+// True when `name` is one path component that stays in its directory: not empty, not "." or "..", no '/', no NUL or other control
+// byte.
 bool IsPlainName(std::string_view name);
 
 }  // namespace ck

@@ -15,7 +15,7 @@ TEST(PlainName, AcceptsOneComponent) {
 
 TEST(PlainName, RefusesWhatLeavesTheDirectory) {
   for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("../a"), std::string("/etc/passwd"),
-                                  std::string("a/../../b"), std::string("a/"), std::string("a\\b"), std::string("a\nb"),
+                                  std::string("a/../../b"), std::string("a/"), std::string("a\nb"),
                                   std::string("a\0b", 3), std::string("a\x7f")}) {
     EXPECT_FALSE(IsPlainName(name)) << name;
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "libs/base/error.h"
+#include "libs/base/plain_name.h"
 #include "libs/base/text.h"
 #include "libs/fs/read.h"
 #include "libs/fs/system_error.h"
@@ -61,12 +62,7 @@ std::string DirName(std::string_view path) {
 }
 
 bool IsPlainName(std::string_view name) {
-  if (name.empty() || name == "." || name == "..") return false;
-  for (const char c : name) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (c == '/' || byte < 0x20 || byte == 0x7F) return false;
-  }
-  return true;
+  return ck::IsPlainName(name);
 }
 
 }  // namespace ck::fs

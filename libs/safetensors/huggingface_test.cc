@@ -19,7 +19,7 @@ const char kRoot[] = "testdata/fixtures/hf";
 // "a/b/c" -> "a/b".
 std::string Parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// keys.tsv: "dtype, shape, file" by name; a shape is "2,3".
+// keys.tsv: "dtype, shape, file" by name; a shape is "2x3".
 std::map<std::string, std::string> ExpectedKeys(const std::string& folder) {
   std::map<std::string, std::string> keys;
   const std::vector<std::string> lines = Split(ReadFixture(folder + "/keys.tsv"), '\n');
@@ -33,7 +33,7 @@ std::map<std::string, std::string> ExpectedKeys(const std::string& folder) {
 std::string ShapeText(const Dims& shape) {
   std::vector<std::string> parts;
   for (const uint64_t dim : shape) parts.push_back(Cat(dim));
-  return Join(parts, ",");
+  return Join(parts, "x");
 }
 
 TEST(HuggingFace, HeadersHoldTheKeysOfTheList) {

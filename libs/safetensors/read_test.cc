@@ -169,7 +169,7 @@ TEST(ReadHeader, SurvivesFlippedBits) {
     Fault(broken);
   }
   std::mt19937 random(7);
-  for (int round = 0; round < 2000; ++round) {
+  for (size_t round = 0; round < 2000; ++round) {
     std::string broken = whole;
     for (size_t i = 0; i < 1 + round % 8; ++i) broken[random() % header_end] = static_cast<char>(random());
     Fault(broken);

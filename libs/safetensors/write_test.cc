@@ -29,7 +29,7 @@ TEST(WriteHeader, OrdersByDTypeThenName) {
   EXPECT_EQ(bytes.substr(8),
             R"({"__metadata__":{"format":"pt"},"c":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"
             R"("B":{"dtype":"F32","shape":[0,2],"data_offsets":[8,8]},"a":{"dtype":"F32","shape":[3],"data_offsets":[8,20]},)"
-            R"("z":{"dtype":"U8","shape":[2,5],"data_offsets":[20,30]}}  )");
+            R"("z":{"dtype":"U8","shape":[2,5],"data_offsets":[20,30]}}       )");
   EXPECT_EQ(bytes.size() % 8, 0U);
   ASSERT_EQ(placed.size(), 4U);
   EXPECT_EQ(placed[0], (Tensor{"c", DType::kI64, {}, bytes.size(), bytes.size() + 8}));
