@@ -1,0 +1,3 @@
+#include "gtest/gtest.h"
+
+TEST(NegativeControl, MustFail) { FAIL() << "as it must"; }
