@@ -238,6 +238,7 @@ TEST(WeightedSum, EqualInputsGiveTheSameValueWhateverTheirNumber) {
     for (int n = 1; n <= 128; ++n) {
       const std::vector<double> ones(static_cast<size_t>(n), 1.0), weights(static_cast<size_t>(n), 1.0 / n);
       EXPECT_EQ(SumBits(DType::kBF16, DType::kBF16, ones, weights, kernels), 0x3F80u) << n;
+      EXPECT_EQ(SumBits(DType::kF16, DType::kF16, ones, weights, kernels), 0x3C00u) << n;
     }
     // 40000 + 40000 would be infinite in half precision.
     EXPECT_EQ(SumBits(DType::kF16, DType::kF16, {40000, 40000}, {0.5, 0.5}, kernels), 0x78E2u);
