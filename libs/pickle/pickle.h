@@ -1,8 +1,14 @@
 // Encodes a Graph as a pickle: protocol 2 with GLOBAL opcodes, as torch.save writes and its weights-only loader reads, or
-// protocol 4 for `.metadata`. Deterministic. Never recurses on the graph's depth. Shared nodes are written once (memo).
+// protocol 4 (without frames) for `.metadata`.
 //
-// Protocol 2 has no bytes: kBytes becomes a call of _codecs.encode on latin-1 text, as Python writes it; kFrozenSet becomes a call of
-// builtins.frozenset. A cycle through an immutable node (tuple, call arguments) is Error(kInternal, "pickle.unwritable").
+// Bytes.   Deterministic. Only nodes that are referred to more than once are memoized, and globals, which are written once each.
+//          Lists, dicts and sets go out in batches of 1000, as Python writes them.
+// Cycles   through lists, dicts, states, items and entries of objects, and through these back to a tuple or call, as in Python.
+// Loss.    Protocol 2 has no bytes and no sets: kBytes becomes a call of _codecs.encode on latin-1 text, kSet and kFrozenSet become
+//          calls of __builtin__.set and __builtin__.frozenset, as Python writes them; decoding gives the calls.
+// Errors.  pickle.unwritable (kInput): NEWOBJ_EX or bytes of 2 GiB and more in protocol 2, more than 16 times the same tuple or call on
+//          the way from the root to a node.
+// Source.  docs/formats/pickle.md
 #ifndef CK_PICKLE_PICKLE_H_
 #define CK_PICKLE_PICKLE_H_
 

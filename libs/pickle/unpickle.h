@@ -1,8 +1,12 @@
 // Decodes pickles of protocols 0 to 5 (the opcodes that Python, PyTorch and Megatron write) into a Graph, without executing anything.
 //
 // Trust.   Input is hostile. Work and memory are bounded by Limits; nothing recurses on the input's depth.
-// Errors.  pickle.truncated, pickle.opcode_unknown, pickle.protocol_unsupported, pickle.stack_underflow, pickle.memo_undefined,
-//          pickle.limit_exceeded, pickle.bad_value, pickle.no_stop, pickle.persistent_id_refused (all kInput, with the byte offset).
+// Strict.  What Python's pickler never writes is refused where keeping it would lose something: a second BUILD of one object, items or
+//          entries after its BUILD, values left on the stack, a list as a dict key.
+// Shared.  None, True, False, the empty tuple and the ints -1 to 255 are one node each, as they are one object in Python.
+// Errors.  pickle.truncated, pickle.opcode_unknown, pickle.opcode_unsupported, pickle.protocol_unsupported, pickle.stack_underflow,
+//          pickle.memo_undefined, pickle.limit_exceeded, pickle.bad_value, pickle.no_stop, pickle.persistent_id_refused
+//          (all kInput, with the byte offset).
 // Source.  docs/formats/pickle.md
 #ifndef CK_PICKLE_UNPICKLE_H_
 #define CK_PICKLE_UNPICKLE_H_
