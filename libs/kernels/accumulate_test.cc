@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -362,6 +363,19 @@ TEST(ChooseKernels, FollowsTheEnvironmentElseTheCpu) {
   EXPECT_EQ(IdOf([] { ChooseKernels("avx2", false); }), "kernels.unsupported");
   EXPECT_EQ(IdOf([] { ChooseKernels("fast", true); }), "kernels.unknown");
   EXPECT_TRUE(IsSupported(ChosenKernels()));
+}
+
+// In a fresh process, because the choice is made once.
+TEST(ChosenKernels, ReadsTheEnvironment) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto choose = [](const char* wanted) {
+    setenv("CK_KERNELS", wanted, 1);
+    const std::string id = IdOf([] { ChosenKernels(); });
+    std::_Exit(id == "kernels.unknown" ? 9 : ChosenKernels() == KernelSet::kScalar ? 7 : 8);
+  };
+  EXPECT_EXIT(choose("scalar"), testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(choose(""), testing::ExitedWithCode(IsSupported(KernelSet::kAvx2) ? 8 : 7), "");
+  EXPECT_EXIT(choose("fast"), testing::ExitedWithCode(9), "");
 }
 
 }  // namespace
