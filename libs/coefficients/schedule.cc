@@ -111,19 +111,20 @@ void CheckWeights(const std::vector<double>& weights) {
   }
 }
 
-std::vector<std::string> Warnings(const std::vector<double>& weights, Normalized normalized) {
-  std::vector<std::string> warnings;
+std::vector<Warning> Warnings(const std::vector<double>& weights, Normalized normalized) {
+  std::vector<Warning> warnings;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] < 0)) continue;
-    warnings.push_back(Cat("weight ", i, " is ", FormatDouble(weights[i]),
-                           "; with negative weights the result can lie outside the range of its inputs"));
+    warnings.push_back({"coeffs.negative_weight", Cat("weight ", i, " is ", FormatDouble(weights[i]),
+                                                      "; with negative weights the result can lie outside the range of its inputs")});
     break;
   }
   if (normalized == Normalized::kYes) return warnings;
   const double sum = Sum(weights);
   const double tolerance = std::max(1e-9 * std::max(std::fabs(sum), 1.0), 1e-12);
   if (!std::isfinite(sum) || std::fabs(sum - 1) > tolerance) {
-    warnings.push_back(Cat("the weights sum to ", FormatDouble(sum), ", not 1; they are used as given (--normalize divides by the sum)"));
+    warnings.push_back({"coeffs.sum_not_one", Cat("the weights sum to ", FormatDouble(sum),
+                                                  ", not 1; they are used as given (--normalize divides by the sum)")});
   }
   return warnings;
 }

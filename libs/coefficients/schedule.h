@@ -35,10 +35,15 @@ std::vector<double> Normalize(const std::vector<double>& weights);
 // coeffs.no_weights when there are none, coeffs.not_finite for a weight that is infinite or not a number.
 void CheckWeights(const std::vector<double>& weights);
 
+struct Warning {
+  std::string id;  // coeffs.negative_weight, coeffs.sum_not_one
+  std::string message;
+};
+
 // One line each: negative weights; a sum that is not 1 within 1e-9 relative (1e-12 absolute). For weights given by hand and used as
 // they are; a schedule never warns. `normalized` weights are not asked for their sum.
 enum class Normalized { kNo, kYes };
-std::vector<std::string> Warnings(const std::vector<double>& weights, Normalized normalized);
+std::vector<Warning> Warnings(const std::vector<double>& weights, Normalized normalized);
 
 }  // namespace ck::coefficients
 

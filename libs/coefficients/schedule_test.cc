@@ -164,8 +164,10 @@ TEST(Warnings, SumsAndNegativeWeights) {
     EXPECT_EQ(Warnings(c.weights, Normalized::kNo).size(), c.as_given) << c.weights[0];
     EXPECT_EQ(Warnings(c.weights, Normalized::kYes).size(), c.normalized) << c.weights[0];
   }
-  EXPECT_NE(Warnings({0.5, 0.49}, Normalized::kNo)[0].find("0.99"), std::string::npos);
-  EXPECT_NE(Warnings({1.5, -0.5}, Normalized::kNo)[0].find("-0.5"), std::string::npos);
+  EXPECT_EQ(Warnings({0.5, 0.49}, Normalized::kNo)[0].id, "coeffs.sum_not_one");
+  EXPECT_EQ(Warnings({1.5, -0.5}, Normalized::kNo)[0].id, "coeffs.negative_weight");
+  EXPECT_NE(Warnings({0.5, 0.49}, Normalized::kNo)[0].message.find("0.99"), std::string::npos);
+  EXPECT_NE(Warnings({1.5, -0.5}, Normalized::kNo)[0].message.find("-0.5"), std::string::npos);
 }
 
 }  // namespace
