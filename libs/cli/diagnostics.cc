@@ -2,31 +2,19 @@
 
 #include "libs/base/text.h"
 #include "libs/cli/printable.h"
+#include "libs/json/value.h"
 
 namespace ck::cli {
-
-namespace {
-
-// `text` is Printable: UTF-8 without control bytes, so quotes and backslashes are all there is to escape.
-std::string JsonString(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : Printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
-}  // namespace
 
 void Diagnostics::PrintLine(std::string_view severity, std::string_view id, std::string_view message, int exit_code) {
   std::string line;
   if (format_ == ErrorFormat::kJson) {
-    line = Cat("{\"tool\":", JsonString(tool_), ",\"severity\":", JsonString(severity));
-    if (!id.empty()) line += Cat(",\"id\":", JsonString(id));
-    line += Cat(",\"message\":", JsonString(message));
-    if (exit_code != 0) line += Cat(",\"exit\":", exit_code);
-    line += "}\n";
+    json::Object object;
+    object.Set("tool", tool_).Set("severity", severity);
+    if (!id.empty()) object.Set("id", id);
+    object.Set("message", Printable(message));
+    if (exit_code != 0) object.Set("exit", exit_code);
+    line = json::Write(object);
   } else {
     line = Cat(tool_, ": ", severity == "warning" ? "warning: " : "", Printable(message));
     if (!id.empty()) line += Cat(" [", id, "]");
