@@ -59,7 +59,10 @@ void Describe(const Names& names, po::options_description& description) {
   for (const auto& [candidate, option] : names) {
     if (IsLong(candidate) && option->shown == Shown::kYes) candidates.push_back(candidate);
   }
-  const std::string nearest = IsLong(name) ? NearestWord(name, candidates) : "";
+  std::string nearest = IsLong(name) ? NearestWord(name, candidates) : "";
+  // An abbreviation is far from its word by distance.
+  const auto whole = std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) { return StartsWith(c, name); });
+  if (nearest.empty() && IsLong(name) && whole != candidates.end()) nearest = *whole;
   throw UsageError("usage.unknown_option",
                    Cat("unknown option ", Quote(name), nearest.empty() ? "" : Cat("; did you mean ", nearest, "?")));
 }

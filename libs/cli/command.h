@@ -58,8 +58,8 @@ struct Command {
   Operands operands = {};
   std::vector<Option> options = {};
   std::vector<std::string> examples = {};
-  std::vector<ExitCode> exit_codes = {};   // meanings special to the tool; the others are those of design
-  std::vector<std::string> libraries = {};  // "zstd 1.5.4": what is linked, for --version
+  std::vector<ExitCode> exit_codes = {};   // meanings special to the tool; "" for a code it never has
+  std::vector<std::string> libraries = {};  // "zstd 1.5.4": what it links beside those of every tool, for --version
 };
 
 // What was given. Names are those of the table ("--output"); an unknown one is an InternalError.

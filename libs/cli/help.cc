@@ -1,8 +1,11 @@
 #include <algorithm>
 
+#include <boost/version.hpp>
+
 #include "libs/base/text.h"
 #include "libs/base/version.h"
 #include "libs/cli/command.h"
+#include "libs/json/value.h"
 
 namespace ck::cli {
 
@@ -97,11 +100,13 @@ void AppendExitCodes(std::string& out, const std::vector<ExitCode>& special, siz
   out += "\nExit codes:\n";
   for (const ExitCode& standard : StandardExitCodes()) {
     const auto own = std::find_if(special.begin(), special.end(), [&](const ExitCode& e) { return e.code == standard.code; });
+    const std::string& meaning = own == special.end() ? standard.meaning : own->meaning;
+    if (meaning.empty()) continue;
     const std::string number = Cat("  ", standard.code);
-    out += Cat(number, std::string(6 - number.size(), ' '));
-    AppendWrapped(out, own == special.end() ? standard.meaning : own->meaning, 6, 6, columns);
+    out += Cat(number, std::string(10 - number.size(), ' '));
+    AppendWrapped(out, meaning, 10, 10, columns);
   }
-  out += "  128+n signal n\n";
+  out += "  128+n   ended by signal n\n";
 }
 
 }  // namespace
@@ -151,6 +156,8 @@ std::string HelpText(const Command& command, int columns) {
 
 std::string VersionText(const Command& command) {
   std::string out = Cat(command.tool, ' ', kVersion, '\n');
+  out += Cat("Boost ", BOOST_VERSION / 100000, '.', BOOST_VERSION / 100 % 1000, '.', BOOST_VERSION % 100, '\n');
+  out += Cat(json::LibraryVersion(), '\n');
   for (const std::string& library : command.libraries) out += Cat(library, '\n');
   return out;
 }

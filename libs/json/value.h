@@ -106,6 +106,9 @@ struct Style {
 // with ToUtf8 first), a non-finite double (json.not_finite), more than kMaxDepth levels (json.too_deep).
 std::string Write(const Value& value, const Style& style = {});
 
+// "RapidJSON 1.1.0": for --version.
+std::string LibraryVersion();
+
 // Bytes that may not be UTF-8, made so: each bad byte becomes the four characters "\xNN". For showing foreign names.
 std::string ToUtf8(std::string_view bytes);
 

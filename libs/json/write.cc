@@ -4,6 +4,7 @@
 #include "libs/base/text.h"
 #include "libs/json/value.h"
 #include "rapidjson/prettywriter.h"
+#include "rapidjson/rapidjson.h"
 #include "rapidjson/writer.h"
 
 namespace ck::json {
@@ -110,5 +111,7 @@ std::string Write(const Value& value, const Style& style) {
   if (style.final_newline) text += '\n';
   return text;
 }
+
+std::string LibraryVersion() { return "RapidJSON " RAPIDJSON_VERSION_STRING; }
 
 }  // namespace ck::json
