@@ -15,8 +15,9 @@ def cli_test(name = "cases", tools = [], data = [], size = "small", **kwargs):
         size = size,
         srcs = ["//tests/cli:python3.sh"],
         args = ["tests/cli/runner.py", "--suite", native.package_name()] +
+               ["--schema-check=$(rootpath //tests/cli:schema_check)"] +
                ["--tool=$(rootpath %s)" % tool for tool in tools],
-        data = ["//tests/cli:runner.py"] + tools + data +
-               native.glob(["*/cmd", "*/stdout", "*/stderr", "*/exit"], allow_empty = True),
+        data = ["//tests/cli:runner.py", "//tests/cli:schema_check", "//docs/schemas"] + tools + data +
+               native.glob(["*/**"]),
         **kwargs
     )

@@ -42,14 +42,16 @@ def read_expected(case: pathlib.Path) -> Outcome:
 
 
 def run_case(case: pathlib.Path, tool_directories, testdata: pathlib.Path) -> Outcome:
+    suite = case.resolve().parent
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="case.", dir=os.environ.get("TEST_TMPDIR"))).resolve()
     try:
         environment = dict(FIXED_ENVIRONMENT)
         environment["PATH"] = os.pathsep.join([*tool_directories, "/usr/local/bin", "/usr/bin", "/bin"])
         environment["TESTDATA"] = str(testdata)
+        environment["SUITE"] = str(suite)
         environment["HOME"] = str(scratch)
         environment["TMPDIR"] = str(scratch)
-        command = ["bash", "-euo", "pipefail", str(case.resolve() / "cmd")]
+        command = ["bash", "-euo", "pipefail", str(suite / case.name / "cmd")]
         done = subprocess.run(
             command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_SECONDS
         )
@@ -58,8 +60,9 @@ def run_case(case: pathlib.Path, tool_directories, testdata: pathlib.Path) -> Ou
         shutil.rmtree(scratch)
 
     def normalised(text):
-        text = text.replace(os.fsencode(scratch), b"@TMP@")
-        return text.replace(os.fsencode(testdata), b"@TESTDATA@")
+        for directory, name in ((scratch, b"@TMP@"), (testdata, b"@TESTDATA@"), (suite, b"@SUITE@")):
+            text = text.replace(os.fsencode(directory), name)
+        return text
 
     return Outcome(normalised(done.stdout), normalised(done.stderr), done.returncode)
 

@@ -13,7 +13,7 @@ class RunnerTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.root = pathlib.Path(directory.name)
+        self.root = pathlib.Path(directory.name).resolve()
         self.testdata = self.root / "testdata"
         self.testdata.mkdir()
 
@@ -45,7 +45,7 @@ class RunnerTest(unittest.TestCase):
         self.assertIn("unbound variable", self.wrong(cmd="echo $no_such_variable"))
 
     def test_directories_have_fixed_names(self):
-        self.assertEqual(self.wrong(cmd="pwd; echo $TESTDATA/x", stdout="@TMP@\n@TESTDATA@/x\n"), "")
+        self.assertEqual(self.wrong(cmd="pwd; echo $TESTDATA/x $SUITE/y", stdout="@TMP@\n@TESTDATA@/x @SUITE@/y\n"), "")
 
     def test_stdin_is_empty_and_nothing_is_left_behind(self):
         self.assertEqual(self.wrong(cmd="cat; ls; mkdir a; touch a/b; chmod 0 a"), "")
