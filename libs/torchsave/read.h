@@ -8,9 +8,11 @@
 #define CK_TORCHSAVE_READ_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/bytes/source.h"
@@ -36,6 +38,8 @@ struct SavedObject {
   pickle::Graph graph;
   pickle::Ref root = pickle::kNoRef;
   std::vector<Storage> storages;  // by first use
+  std::map<std::string, size_t, std::less<>> storage_indexes;  // by key
+  // nullptr when there is none.
   const Storage* FindStorage(std::string_view key) const;
 };
 

@@ -38,8 +38,18 @@ def read(path):
     return state
 
 
-def read_tensors(path):
-    return {key: value for key, value in read(path).items() if isinstance(value, torch.Tensor)}
+def only_tensors(state):
+    return {key: value for key, value in state.items() if isinstance(value, torch.Tensor)}
+
+
+def cut_alike(pieces, whole):
+    """Two flat dicts to compare: pieces {key: [(place, tensor)]} of a model, and the same places of whole tensors."""
+    got, want = {}, {}
+    for key, parts in pieces.items():
+        for place, tensor in parts:
+            got[f"{key} {place}"] = tensor
+            want[f"{key} {place}"] = whole[key][place].reshape(tensor.shape)
+    return got, want
 
 
 def weighted_sum(sources, weights, dtype=None, cast_all=False):

@@ -47,7 +47,7 @@ def main(directory):
     os.chdir(directory)  # the checkpoints record the path they were saved under
     write_run("run")
     weights = minus_sqrt(len(ITERATIONS))
-    sources = [compare.read_tensors(f"run/iter_{iteration:07d}") for iteration in ITERATIONS]
+    sources = [compare.only_tensors(compare.read(f"run/iter_{iteration:07d}")) for iteration in ITERATIONS]
     for dtype in [None, torch.float32, torch.float16, torch.bfloat16]:
         name = "same" if dtype is None else compare.DTYPE_NAMES[dtype]
         merged = compare.weighted_sum(sources, weights, dtype)

@@ -49,7 +49,7 @@ def config(dtype, layers=2, experts=None, moe_layers=1, **more):
     """Llama-like: RMSNorm, gated SiLU, grouped queries, no biases; with experts a sigmoid router that has an fp32 bias."""
     moe = {}
     if experts:
-        moe = dict(num_moe_experts=experts, moe_router_topk=2, moe_ffn_hidden_size=10, moe_layer_freq=moe_layers,
+        moe = dict(num_moe_experts=experts, moe_router_topk=2, moe_ffn_hidden_size=10, moe_layer_freq=list(moe_layers) if isinstance(moe_layers, tuple) else moe_layers,
                    moe_token_dispatcher_type="allgather", moe_router_score_function="sigmoid",
                    moe_router_enable_expert_bias=True, moe_router_dtype="fp32")
     return TransformerConfig(**{**dict(
@@ -142,13 +142,18 @@ def save(path, state, iteration, args, integrity=False, **common):
                             path, verify_integrity=integrity)
 
 
-def load_strictly(path, gpt, per_layer=False):
-    """Loads with Megatron's loader; raises when a key is missing or not asked for. Gives {key: [(place, tensor)]}, common state."""
-    from megatron.core.dist_checkpointing.serialization import load_common_state_dict
-    state = sharded(gpt, per_layer)
-    loaded = dist_checkpointing.load({"model": state}, path, strict=StrictHandling.RAISE_ALL)
-    gpt.load_state_dict(loaded["model"], strict=True)
-    result = {}
+def load_strictly(path, gpt, per_layer=False, extra=None):
+    """Loads with Megatron's loader into `gpt` and the sharded entries `extra`; raises when a key is missing or not asked for.
+
+    Gives the pieces that this rank now holds, {key: [(place in the whole, tensor)]}, and the common state.
+    """
+    extra = extra or {}
+    loaded = dist_checkpointing.load({"model": {**sharded(gpt, per_layer), **extra}}, path, strict=StrictHandling.RAISE_ALL)
+    weights = dict(loaded["model"])
+    pieces = {}
+    for name, entry in extra.items():
+        pieces[entry.key] = [(entry.global_slice(), weights.pop(name))]
+    gpt.load_state_dict(weights, strict=True)
     for shard in shards(sharded(gpt, per_layer)):
-        result.setdefault(shard.key, []).append((shard.global_slice(), shard.data))
-    return result, load_common_state_dict(path)
+        pieces.setdefault(shard.key, []).append((shard.global_slice(), shard.data))
+    return pieces, {name: value for name, value in loaded.items() if name != "model"}

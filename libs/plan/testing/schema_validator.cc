@@ -1,6 +1,7 @@
 #include "libs/plan/testing/schema_validator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -92,6 +93,7 @@ void CheckSchema(const json::Object& root, const json::Value& value, const std::
 
 bool HasType(const json::Value& value, std::string_view word) {
   const std::string_view type = json::TypeName(value.type());
+  if (word == "integer" && value.AsDouble()) return *value.AsDouble() == std::floor(*value.AsDouble());
   return type == word || (word == "number" && type == "integer");
 }
 

@@ -3,7 +3,7 @@
 // Keywords type, const, enum, required, properties, additionalProperties (a boolean), items, oneOf, anyOf, minimum, $ref to
 //          "#/$defs/NAME"; $schema, title, description, default and $defs say nothing about a document. Any other keyword is refused
 //          when the schema is loaded, so that a rule cannot be passed over in silence.
-// Numbers  1.0 is not an integer here, as it is not one for the tools' own decoder.
+// Numbers  1.0 is an integer, as JSON Schema has it (for the tools' own decoder it is not one).
 #ifndef CK_PLAN_TESTING_SCHEMA_VALIDATOR_H_
 #define CK_PLAN_TESTING_SCHEMA_VALIDATOR_H_
 

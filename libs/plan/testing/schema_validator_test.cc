@@ -16,7 +16,7 @@ TEST(SchemaValidator, FindsViolationsOfEveryKeyword) {
     const char* good;
     const char* bad;
   } kCases[] = {
-      {R"({"type":"integer"})", "1", "1.0"},
+      {R"({"type":"integer"})", "1.0", "1.5"},
       {R"({"type":"number"})", "1", "\"1\""},
       {R"({"type":["integer","null"]})", "null", "\"\""},
       {R"({"type":"boolean"})", "true", "0"},
