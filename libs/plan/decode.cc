@@ -123,6 +123,9 @@ Plan FromJson(const json::Value& value) {
 }
 
 json::Value ParsePlan(std::string_view text) {
+  if (text.size() > kMaxPlanBytes) {
+    throw InputError("plan.too_long", Cat("plan: found ", text.size(), " bytes, at most ", kMaxPlanBytes, " are read"));
+  }
   if (Trim(text).empty()) throw InputError("plan.empty", "plan: the input is empty; the program before this one has failed");
   try {
     return json::Parse(text);

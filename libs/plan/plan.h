@@ -5,8 +5,8 @@
 // Trust.   A plan is input: unknown members outside `annotations`, wrong types, paths that are not absolute and steps in a wrong order
 //          are refused, with the JSON path of the place (steps[1].pattern). Nothing is looked up in the file system.
 // Errors.  json.* (libs/json), and kInput: plan.empty, plan.schema, plan.version, plan.missing_member, plan.unknown_member,
-//          plan.bad_type, plan.bad_value, plan.bad_path, plan.step_order; from CheckRunnable: plan.no_inputs, plan.needs_merge,
-//          plan.missing_weight, plan.bad_index.
+//          plan.bad_type, plan.bad_value, plan.bad_path, plan.step_order, plan.too_long; from CheckRunnable: plan.no_inputs,
+//          plan.needs_merge, plan.missing_weight, plan.bad_index.
 // Source.  docs/schemas/ck.plan.schema.json, docs/manual/plan.md.
 #ifndef CK_PLAN_PLAN_H_
 #define CK_PLAN_PLAN_H_
@@ -21,6 +21,8 @@
 #include "libs/json/value.h"
 
 namespace ck::plan {
+
+inline constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;  // a plan of 10^5 inputs is some 20 MiB
 
 enum class Format { kTorchDist, kFsdpDtensor, kDcp, kSafetensors };
 enum class SaveDtype { kSame, kFloat32, kFloat16, kBfloat16 };

@@ -238,6 +238,11 @@ TEST(Plan, EveryPrefixFails) {
   EXPECT_EQ(ErrorOf(text).id(), "none");
 }
 
+TEST(Plan, TooLongIsRefusedBeforeItIsRead) {
+  EXPECT_EQ(ErrorOf(std::string(kMaxPlanBytes + 1, ' ')).id(), "plan.too_long");
+  EXPECT_EQ(ErrorOf(std::string(kMaxPlanBytes, ' ')).id(), "plan.empty");
+}
+
 TEST(Plan, EncodeRefusesWhatDecodeWouldRefuse) {
   const auto id = [](const Plan& plan) -> std::string {
     try {
