@@ -8,14 +8,16 @@
 #include <iterator>
 #include <string>
 
+#include <unistd.h>
+
 #include "gtest/gtest.h"
 
 namespace ck::fs {
 
 class TestDirectory {
  public:
-  TestDirectory() {
-    std::string name = (std::filesystem::path(testing::TempDir()) / "ck_test_XXXXXX").string();
+  explicit TestDirectory(const std::string& base = testing::TempDir()) {
+    std::string name = (std::filesystem::path(base) / "ck_test_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
   }
@@ -39,6 +41,14 @@ class TestDirectory {
  private:
   std::string path_;
 };
+
+// A base in memory where there is one, for tests that start hundreds of processes.
+inline std::string MemoryBase() {
+  const std::filesystem::path shm = "/dev/shm";
+  std::error_code ignored;
+  const bool writable = std::filesystem::is_directory(shm, ignored) && access(shm.c_str(), W_OK) == 0;
+  return writable ? shm.string() : testing::TempDir();
+}
 
 inline std::string ReadAll(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

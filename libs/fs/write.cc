@@ -38,6 +38,16 @@ int Fsync(int fd) {
   return error_number == EINVAL ? 0 : error_number;  // the file system has no fsync for this kind of file
 }
 
+void SyncPath(const std::string& path, int flags, const char* action) {
+  int fd = -1;
+  int error_number = Attempt(Operation::kOpen, [&] { return fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); });
+  if (error_number == 0) {
+    error_number = Fsync(fd);
+    close(fd);
+  }
+  if (error_number != 0) ThrowWrite("fs.sync_failed", action, path, error_number);
+}
+
 bool IsDirectoryItself(const std::string& path) {
   struct stat status;
   return Attempt(Operation::kStat, [&] { return lstat(path.c_str(), &status); }) == 0 && S_ISDIR(status.st_mode);
@@ -178,15 +188,9 @@ std::vector<std::string> MakeDirectories(const std::string& path) {
   return made;
 }
 
-void SyncDirectory(const std::string& path) {
-  int fd = -1;
-  int error_number = Attempt(Operation::kOpen, [&] { return fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (error_number == 0) {
-    error_number = Fsync(fd);
-    close(fd);
-  }
-  if (error_number != 0) ThrowWrite("fs.sync_failed", "cannot sync the directory", path, error_number);
-}
+void SyncDirectory(const std::string& path) { SyncPath(path, O_DIRECTORY, "cannot sync the directory"); }
+
+void SyncFile(const std::string& path) { SyncPath(path, O_NONBLOCK, "cannot sync"); }
 
 void RenameNoReplace(const std::string& from, const std::string& to) {
   int error_number = Attempt(Operation::kRename, [&] {

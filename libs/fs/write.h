@@ -56,6 +56,7 @@ void MakeDirectory(const std::string& path);    // mode 0777 & ~umask; fs.exists
 // Like mkdir -p: existing ones, also those made by a racing process, are fine. Returns those it made, outermost first.
 std::vector<std::string> MakeDirectories(const std::string& path);
 void SyncDirectory(const std::string& path);
+void SyncFile(const std::string& path);  // a finished file that someone else may have written
 // renameat2(RENAME_NOREPLACE): fs.exists when the target is there. Where the file system lacks it (NFS), a file is linked to its new
 // name (just as exclusive), a directory is renamed after a look at the target, which leaves a window in which an *empty* directory
 // made by someone else would be replaced; rename itself refuses a target with content.

@@ -350,6 +350,9 @@ TEST(RemoveTree, EveryOperationMayFail) {
 TEST(SyncDirectory, ReportsFailures) {
   const TestDirectory dir;
   SyncDirectory(dir.path());
+  SyncFile(dir.Write("file", "x"));
+  EXPECT_EQ(Fault([&] { SyncFile(dir / "none"); }), "fs.sync_failed 4");
+  EXPECT_EQ(Fault([&] { SyncDirectory(dir / "file"); }), "fs.sync_failed 4");
   EXPECT_EQ(Fault([&] { SyncDirectory(dir / "none"); }), "fs.sync_failed 4");
   {
     const ScopedFault fault(Operation::kFsync, 1, EIO);
