@@ -12,7 +12,8 @@
 
 namespace ck::coefficients::internal {
 
-// The absolute value of a decimal integer (optional '-', then digits only) as 32-bit words, least significant first; one word for 0.
+// The absolute value of a decimal integer (optional '-', then digits only) as 32-bit words, least significant first;
+// one word for 0.
 std::vector<uint32_t> SeedWords(std::string_view decimal);
 
 class MersenneTwister {

@@ -34,8 +34,9 @@ Style FindStyle(std::string_view name) {
     if (style.name == name) return style;
   }
   const std::string nearest = NearestWord(name, StyleNames());
-  throw InputError("coeffs.unknown_style", Cat("unknown style ", Quote(name), ", expected one of ", Join(StyleNames(), ", "),
-                                               nearest.empty() ? "" : Cat("; did you mean ", Quote(nearest), "?")));
+  throw InputError("coeffs.unknown_style",
+                   Cat("unknown style ", Quote(name), ", expected one of ", Join(StyleNames(), ", "),
+                       nearest.empty() ? "" : Cat("; did you mean ", Quote(nearest), "?")));
 }
 
 // Plain and from left to right on purpose: compensated summation would change the last bit of the first weight.
@@ -62,7 +63,9 @@ std::vector<double> Forward(Base base, uint64_t count) {
 
 void Scramble(std::vector<double>& weights, std::string_view seed) {
   internal::MersenneTwister random(internal::SeedWords(seed));
-  for (size_t i = weights.size() - 1; i > 0; --i) std::swap(weights[i], weights[random.Below(static_cast<uint32_t>(i + 1))]);
+  for (size_t i = weights.size() - 1; i > 0; --i) {
+    std::swap(weights[i], weights[random.Below(static_cast<uint32_t>(i + 1))]);
+  }
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ std::vector<std::string> StyleNames() {
 
 bool IsSeed(std::string_view text) {
   if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  return !text.empty() && text.size() <= kMaxSeedDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
+  return !text.empty() && text.size() <= kMaxSeedDigits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::vector<double> Schedule(std::string_view style_name, uint64_t count, std::string_view seed) {
@@ -84,7 +88,8 @@ std::vector<double> Schedule(std::string_view style_name, uint64_t count, std::s
     throw InputError("coeffs.bad_count", Cat("a schedule over ", count, " checkpoints, expected 1 to ", kMaxCount));
   }
   if (!IsSeed(seed)) {
-    throw InputError("coeffs.bad_seed", Cat("seed ", Quote(seed), ", expected an integer of at most ", kMaxSeedDigits, " digits"));
+    throw InputError("coeffs.bad_seed",
+                     Cat("seed ", Quote(seed), ", expected an integer of at most ", kMaxSeedDigits, " digits"));
   }
   std::vector<double> weights = Forward(style.base, count);
   if (style.order == Order::kReverse) std::reverse(weights.begin(), weights.end());
@@ -96,7 +101,8 @@ std::vector<double> Normalize(const std::vector<double>& weights) {
   CheckWeights(weights);
   const double sum = Sum(weights);
   if (!std::isfinite(sum) || sum <= 0) {
-    throw InputError("coeffs.bad_sum", Cat("the weights sum to ", FormatDouble(sum), ", normalising needs a finite sum over 0"));
+    throw InputError("coeffs.bad_sum",
+                     Cat("the weights sum to ", FormatDouble(sum), ", normalising needs a finite sum over 0"));
   }
   std::vector<double> normalized;
   for (const double weight : weights) normalized.push_back(weight / sum);
@@ -107,7 +113,8 @@ void CheckWeights(const std::vector<double>& weights) {
   if (weights.empty()) throw InputError("coeffs.no_weights", "no weights were given");
   for (size_t i = 0; i < weights.size(); ++i) {
     if (std::isfinite(weights[i])) continue;
-    throw InputError("coeffs.not_finite", Cat("weight ", i, " is ", FormatDouble(weights[i]), ", expected a finite number"));
+    throw InputError("coeffs.not_finite",
+                     Cat("weight ", i, " is ", FormatDouble(weights[i]), ", expected a finite number"));
   }
 }
 
@@ -115,8 +122,9 @@ std::vector<Warning> Warnings(const std::vector<double>& weights, Normalized nor
   std::vector<Warning> warnings;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] < 0)) continue;
-    warnings.push_back({"coeffs.negative_weight", Cat("weight ", i, " is ", FormatDouble(weights[i]),
-                                                      "; with negative weights the result can lie outside the range of its inputs")});
+    warnings.push_back(
+        {"coeffs.negative_weight", Cat("weight ", i, " is ", FormatDouble(weights[i]),
+                                       "; with negative weights the result can lie outside the range of its inputs")});
     break;
   }
   if (normalized == Normalized::kYes) return warnings;

@@ -1,10 +1,14 @@
-// Weights of a merge: schedules over checkpoints, and the checks of weights given by hand. Bit-exact with the program replaced.
+// Weights of a merge: schedules over checkpoints, and the checks of weights given by hand. Bit-exact with the program
+// replaced.
 //
-// Styles   linear, minus-sqrt, and each with __reverse or __scramble. A schedule over n checkpoints, oldest first, is the discrete
-//          difference of a decay s at i/n: s = 1 - x (linear) or 1 - sqrt(x) (minus-sqrt). The first weight is 1 minus the others.
-// Scramble shuffles as CPython's random.Random(seed).shuffle does; the seed is an integer of any size, its sign does not count.
+// Styles   linear, minus-sqrt, and each with __reverse or __scramble. A schedule over n checkpoints, oldest first, is
+//          the discrete difference of a decay s at i/n: s = 1 - x (linear) or 1 - sqrt(x) (minus-sqrt). The first
+//          weight is 1 minus the others.
+// Scramble shuffles as CPython's random.Random(seed).shuffle does; the seed is an integer of any size, its sign does
+//          not count.
 // Numbers  are IEEE doubles, each operation rounded once, sums from left to right starting at 0.
-// Errors.  kInput: coeffs.unknown_style, coeffs.bad_count, coeffs.bad_seed, coeffs.not_finite, coeffs.bad_sum, coeffs.no_weights.
+// Errors.  kInput: coeffs.unknown_style, coeffs.bad_count, coeffs.bad_seed, coeffs.not_finite, coeffs.bad_sum,
+//          coeffs.no_weights.
 // Source.  docs/formats/coefficients.md.
 #ifndef CK_COEFFICIENTS_SCHEDULE_H_
 #define CK_COEFFICIENTS_SCHEDULE_H_
@@ -22,8 +26,8 @@ inline constexpr size_t kMaxSeedDigits = 4096;  // far over any seed; bounds the
 // The six styles, in the order of messages.
 std::vector<std::string> StyleNames();
 
-// The weights of `count` checkpoints, oldest first. `seed` is a decimal integer; it matters for scramble only but is always checked.
-// coeffs.bad_count unless 1 <= count <= kMaxCount.
+// The weights of `count` checkpoints, oldest first. `seed` is a decimal integer; it matters for scramble only but is
+// always checked. coeffs.bad_count unless 1 <= count <= kMaxCount.
 std::vector<double> Schedule(std::string_view style, uint64_t count, std::string_view seed = "0");
 
 // True for an optional '-' and 1 to kMaxSeedDigits decimal digits.
@@ -40,8 +44,8 @@ struct Warning {
   std::string message;
 };
 
-// One line each: negative weights; a sum that is not 1 within 1e-9 relative (1e-12 absolute). For weights given by hand and used as
-// they are; a schedule never warns. `normalized` weights are not asked for their sum.
+// One line each: negative weights; a sum that is not 1 within 1e-9 relative (1e-12 absolute). For weights given by hand
+// and used as they are; a schedule never warns. `normalized` weights are not asked for their sum.
 enum class Normalized { kNo, kYes };
 std::vector<Warning> Warnings(const std::vector<double>& weights, Normalized normalized);
 

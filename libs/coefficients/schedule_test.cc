@@ -100,8 +100,8 @@ TEST(Schedule, Refuses) {
   for (const char* style : {"", "Linear", "manual", "linear__", "minus_sqrt", "linear__reverse__scramble"}) {
     EXPECT_EQ(IdOf([&] { Schedule(style, 3); }), "coeffs.unknown_style") << style;
   }
-  for (const std::string& seed : {std::string(), std::string("-"), std::string("+1"), std::string("1.0"), std::string("0x1"),
-                                 std::string(" 1"), std::string(kMaxSeedDigits + 1, '1')}) {
+  for (const std::string& seed : {std::string(), std::string("-"), std::string("+1"), std::string("1.0"),
+                                  std::string("0x1"), std::string(" 1"), std::string(kMaxSeedDigits + 1, '1')}) {
     EXPECT_EQ(IdOf([&] { Schedule("linear", 3, seed); }), "coeffs.bad_seed") << seed;
   }
   EXPECT_EQ(Schedule("linear__scramble", 1, std::string(kMaxSeedDigits, '9')), std::vector<double>{1});
@@ -145,20 +145,13 @@ TEST(Warnings, SumsAndNegativeWeights) {
     size_t as_given;
     size_t normalized;
   } kCases[] = {
-      {{0.7, 0.2, 0.1}, 0, 0},
-      {std::vector<double>(10, 0.1), 0, 0},
-      {{0.33, 0.33, 0.33}, 1, 0},
-      {{0.5, 0.49}, 1, 0},
-      {{0.1, 1.0}, 1, 0},
-      {{1.5, -0.5}, 1, 1},
-      {{1.5, -0.6}, 2, 1},
-      {{0, 0}, 1, 0},
-      {{1 + 0.9e-9}, 0, 0},
-      {{1 + 1.1e-9}, 1, 0},
-      {{1 - 0.9e-9}, 0, 0},
-      {{1 - 1.1e-9}, 1, 0},
-      {{1e308, 1e308}, 1, 0},
-      {{1, -0.0}, 0, 0},
+      {{0.7, 0.2, 0.1}, 0, 0},    {std::vector<double>(10, 0.1), 0, 0},
+      {{0.33, 0.33, 0.33}, 1, 0}, {{0.5, 0.49}, 1, 0},
+      {{0.1, 1.0}, 1, 0},         {{1.5, -0.5}, 1, 1},
+      {{1.5, -0.6}, 2, 1},        {{0, 0}, 1, 0},
+      {{1 + 0.9e-9}, 0, 0},       {{1 + 1.1e-9}, 1, 0},
+      {{1 - 0.9e-9}, 0, 0},       {{1 - 1.1e-9}, 1, 0},
+      {{1e308, 1e308}, 1, 0},     {{1, -0.0}, 0, 0},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(Warnings(c.weights, Normalized::kNo).size(), c.as_given) << c.weights[0];

@@ -12,8 +12,8 @@
 namespace ck::json {
 namespace {
 
-// RapidJSON checks the grammar and undoes escapes; this builds the value and holds the rules that RapidJSON lacks. Every handler
-// returns false to stop, with the reason in `id` and `reason`.
+// RapidJSON checks the grammar and undoes escapes; this builds the value and holds the rules that RapidJSON lacks.
+// Every handler returns false to stop, with the reason in `id` and `reason`.
 class Builder {
  public:
   explicit Builder(Extensions extensions) : extensions_(extensions) {}
@@ -96,7 +96,9 @@ bool Builder::Key(const char* text, rapidjson::SizeType length, bool) {
   const std::string_view key(text, length);
   if (!CheckString(key)) return false;
   Frame& frame = frames_.back();
-  if (frame.container.AsObject()->Find(key) != nullptr) return Refuse("json.duplicate_key", Cat("the key ", Quote(key), " stands twice in one object"));
+  if (frame.container.AsObject()->Find(key) != nullptr) {
+    return Refuse("json.duplicate_key", Cat("the key ", Quote(key), " stands twice in one object"));
+  }
   frame.key = key;
   return true;
 }
@@ -115,17 +117,22 @@ bool Builder::RawNumber(const char* text, rapidjson::SizeType length, bool) {
   if (number.find_first_of("IN") != std::string_view::npos) return Refuse("json.syntax", "Invalid value.");
   const auto value = ParseDouble(number);
   if (!value) return Refuse("json.syntax", "Invalid value.");
-  if (!std::isfinite(*value)) return Refuse("json.not_finite", Cat("the number ", Quote(number, 40), " is too large for a double"));
+  if (!std::isfinite(*value)) {
+    return Refuse("json.not_finite", Cat("the number ", Quote(number, 40), " is too large for a double"));
+  }
   return Add(*value);
 }
 
-Error At(std::string id, uint64_t offset, std::string_view what) { return InputError(std::move(id), Cat("JSON, byte ", offset, ": ", what)); }
+Error At(std::string id, uint64_t offset, std::string_view what) {
+  return InputError(std::move(id), Cat("JSON, byte ", offset, ": ", what));
+}
 
 }  // namespace
 
 Value Parse(std::string_view text, Extensions extensions) {
   if (text.size() > kMaxTextBytes) {
-    throw InputError("json.too_long", Cat("JSON text has ", text.size(), " bytes, at most ", kMaxTextBytes, " are read"));
+    throw InputError("json.too_long",
+                     Cat("JSON text has ", text.size(), " bytes, at most ", kMaxTextBytes, " are read"));
   }
   // RapidJSON takes a NUL byte for the end of the text, which would hide what follows it.
   const size_t nul = text.find('\0');
@@ -133,18 +140,22 @@ Value Parse(std::string_view text, Extensions extensions) {
   const size_t good = Utf8PrefixLength(text);
   if (good != text.size()) throw At("json.bad_utf8", good, "not UTF-8");
 
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag |
-                              rapidjson::kParseNumbersAsStringsFlag;
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                              rapidjson::kParseFullPrecisionFlag | rapidjson::kParseNumbersAsStringsFlag;
+  constexpr unsigned kPythonFlags = kFlags | rapidjson::kParseNanAndInfFlag;
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::Reader reader;
   Builder builder(extensions);
   const rapidjson::ParseResult result = extensions == Extensions::kPythonNumbers
-                                            ? reader.Parse<kFlags | rapidjson::kParseNanAndInfFlag>(stream, builder)
+                                            ? reader.Parse<kPythonFlags>(stream, builder)
                                             : reader.Parse<kFlags>(stream, builder);
   if (!result.IsError()) return std::move(builder.root);
   if (!builder.id.empty()) throw At(builder.id, result.Offset(), builder.reason);
-  if (result.Code() == rapidjson::kParseErrorNumberTooBig) throw At("json.not_finite", result.Offset(), "a number too large for a double");
-  if (result.Code() == rapidjson::kParseErrorStringInvalidEncoding || result.Code() == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) {
+  if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
+    throw At("json.not_finite", result.Offset(), "a number too large for a double");
+  }
+  if (result.Code() == rapidjson::kParseErrorStringInvalidEncoding ||
+      result.Code() == rapidjson::kParseErrorStringUnicodeSurrogateInvalid) {
     throw At("json.bad_utf8", result.Offset(), rapidjson::GetParseError_En(result.Code()));
   }
   throw At("json.syntax", result.Offset(), rapidjson::GetParseError_En(result.Code()));

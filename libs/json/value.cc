@@ -69,7 +69,9 @@ void Object::RebuildIndex() {
   size_t size = 4 * kLinearMembers;
   while (size < members_.size() * 4) size *= 2;
   slots_.resize(size);
-  for (size_t i = 0; i < members_.size(); ++i) slots_[FindSlot(slots_, members_, members_[i].first)] = static_cast<uint32_t>(i + 1);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    slots_[FindSlot(slots_, members_, members_[i].first)] = static_cast<uint32_t>(i + 1);
+  }
 }
 
 bool operator==(const Object& a, const Object& b) {

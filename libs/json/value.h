@@ -1,10 +1,13 @@
 // JSON documents: strict reading, deterministic writing. RapidJSON stays behind this header.
 //
-// Reading  refuses duplicate keys, bad UTF-8, lone surrogates, non-finite numbers, depth over kMaxDepth, trailing text; never recurses.
-// Numbers  An integer without '.' or exponent that fits int64 or uint64 stays an integer; everything else is a double, read correctly
-//          rounded; what is too large for a double is refused as not finite.
-// Writing  Members in the order given, shortest round-trip numbers, no trailing blanks; the same value always gives the same bytes.
-// Errors.  json.syntax, json.duplicate_key, json.bad_utf8, json.not_finite, json.too_deep, json.too_long (kInput, with the byte offset).
+// Reading  refuses duplicate keys, bad UTF-8, lone surrogates, non-finite numbers, depth over kMaxDepth, trailing text;
+//          never recurses.
+// Numbers  An integer without '.' or exponent that fits int64 or uint64 stays an integer; everything else is a double,
+//          read correctly rounded; what is too large for a double is refused as not finite.
+// Writing  Members in the order given, shortest round-trip numbers, no trailing blanks; the same value always gives the
+//          same bytes.
+// Errors.  json.syntax, json.duplicate_key, json.bad_utf8, json.not_finite, json.too_deep, json.too_long (kInput, with
+//          the byte offset).
 // Source.  RFC 8259.
 #ifndef CK_JSON_VALUE_H_
 #define CK_JSON_VALUE_H_
@@ -19,8 +22,8 @@
 
 namespace ck::json {
 
-inline constexpr size_t kMaxDepth = 64;                      // our documents nest 6 deep, a model's config.json some 10
-inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30; // a listing of 10^6 tensors is some 200 MiB
+inline constexpr size_t kMaxDepth = 64;  // our documents nest 6 deep, a model's config.json some 10
+inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;  // a listing of 10^6 tensors is some 200 MiB
 
 class Value;
 using Array = std::vector<Value>;
@@ -57,7 +60,7 @@ class Value {
   Value(bool v) : data_(v) {}
   Value(int v) : data_(int64_t{v}) {}
   Value(int64_t v) : data_(v) {}
-  Value(uint64_t v);  // kInt when it fits int64
+  Value(uint64_t v);             // kInt when it fits int64
   Value(double v) : data_(v) {}  // must be finite when written
   Value(const char* v) : data_(std::string(v)) {}
   Value(std::string_view v) : data_(std::string(v)) {}
@@ -67,8 +70,8 @@ class Value {
 
   Type type() const;
   bool is_null() const { return type() == Type::kNull; }
-  // nullopt / nullptr when the type does not fit. AsInt takes kInt, and kUint never fits it; AsUint takes both when not negative;
-  // AsDouble takes all numbers.
+  // nullopt / nullptr when the type does not fit. AsInt takes kInt, and kUint never fits it; AsUint takes both when not
+  // negative; AsDouble takes all numbers.
   std::optional<bool> AsBool() const;
   std::optional<int64_t> AsInt() const;
   std::optional<uint64_t> AsUint() const;
@@ -97,13 +100,13 @@ enum class Extensions { kNone, kPythonNumbers };
 Value Parse(std::string_view text, Extensions extensions = Extensions::kNone);
 
 struct Style {
-  int indent = 0;         // 0: one line without blanks
+  int indent = 0;  // 0: one line without blanks
   bool final_newline = true;
   Extensions extensions = Extensions::kNone;  // kPythonNumbers: NaN and Infinity are written as Python does
 };
 
-// A value that has no text is a bug of the caller, an InternalError: a string that is not UTF-8 (json.bad_utf8; escape foreign names
-// with ToUtf8 first), a non-finite double (json.not_finite), more than kMaxDepth levels (json.too_deep).
+// A value that has no text is a bug of the caller, an InternalError: a string that is not UTF-8 (json.bad_utf8; escape
+// foreign names with ToUtf8 first), a non-finite double (json.not_finite), more than kMaxDepth levels (json.too_deep).
 std::string Write(const Value& value, const Style& style = {});
 
 // "RapidJSON 1.1.0": for --version.

@@ -123,7 +123,9 @@ TEST(Parse, PythonNumbersOnlyWhenAsked) {
   const Value list = Parse("[Infinity, -Infinity, 1]", Extensions::kPythonNumbers);
   EXPECT_EQ((*list.AsArray())[0].AsDouble(), HUGE_VAL);
   EXPECT_EQ((*list.AsArray())[1].AsDouble(), -HUGE_VAL);
-  for (const char* bad : {"Inf", "-Inf", "-NaN", "nan", "infinity", "Nan", "Infinit"}) EXPECT_EQ(IdOf(bad, Extensions::kPythonNumbers), "json.syntax") << bad;
+  for (const char* bad : {"Inf", "-Inf", "-NaN", "nan", "infinity", "Nan", "Infinit"}) {
+    EXPECT_EQ(IdOf(bad, Extensions::kPythonNumbers), "json.syntax") << bad;
+  }
   EXPECT_EQ(IdOf("1e999", Extensions::kPythonNumbers), "json.not_finite");
   EXPECT_EQ(Write(list, {.extensions = Extensions::kPythonNumbers}), "[Infinity,-Infinity,1]\n");
 }
@@ -135,7 +137,9 @@ TEST(Parse, Strings) {
 }
 
 TEST(Parse, EveryPrefixFailsAndTheWholeSucceeds) {
-  const std::string text = R"({"name":"caf\u00e9 )" "\xc3\xa9" R"(","list":[1,-2.5e3,true,false,null,{"deep":[[]]}],"empty":{}})";
+  const std::string text = R"({"name":"caf\u00e9 )"
+                           "\xc3\xa9"
+                           R"(","list":[1,-2.5e3,true,false,null,{"deep":[[]]}],"empty":{}})";
   for (size_t length = 0; length < text.size(); ++length) EXPECT_NE(IdOf(text.substr(0, length)), "accepted") << length;
   EXPECT_EQ(IdOf(text), "accepted");
 }
@@ -218,11 +222,13 @@ TEST(Object, EqualityIgnoresOrder) {
 }
 
 TEST(Write, IsDeterministicAndReadsBackEqual) {
-  const std::string text = R"({"z":1,"a":[0.1,1e+22,5e-324,-0.0,3.0,18446744073709551615,-9223372036854775808],"s":"é\n","n":null,"e":[],"o":{}})";
+  const std::string text =
+      R"({"z":1,"a":[0.1,1e+22,5e-324,-0.0,3.0,18446744073709551615,-9223372036854775808],"s":"é\n","n":null,"e":[],"o":{}})";
   const Value value = Parse(text);
   EXPECT_EQ(Write(value, {.final_newline = false}), text);
   EXPECT_EQ(Parse(Write(value, {.indent = 2})), value);
-  EXPECT_EQ(Write(Parse(R"({"a":[1,{}],"b":[]})"), {.indent = 2}), "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}\n");
+  EXPECT_EQ(Write(Parse(R"({"a":[1,{}],"b":[]})"), {.indent = 2}),
+            "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}\n");
 }
 
 TEST(Write, RefusesWhatHasNoText) {

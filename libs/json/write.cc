@@ -28,13 +28,17 @@ rapidjson::SizeType Length(std::string_view text) { return static_cast<rapidjson
 
 // RapidJSON 1.1 cannot check the encoding in its PrettyWriter.
 void CheckString(std::string_view text) {
-  if (!IsUtf8(text)) throw InternalError("json.bad_utf8", Cat("a string to be written as JSON is not UTF-8: ", Quote(text)));
+  if (!IsUtf8(text)) {
+    throw InternalError("json.bad_utf8", Cat("a string to be written as JSON is not UTF-8: ", Quote(text)));
+  }
   Check(text.size() <= kMaxTextBytes, "a JSON string is shorter than kMaxTextBytes");
 }
 
 std::string NumberText(double value, Extensions extensions) {
   if (std::isfinite(value)) return FormatDouble(value);
-  if (extensions != Extensions::kPythonNumbers) throw InternalError("json.not_finite", "a number to be written as JSON is not finite");
+  if (extensions != Extensions::kPythonNumbers) {
+    throw InternalError("json.not_finite", "a number to be written as JSON is not finite");
+  }
   return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 }
 
@@ -73,7 +77,10 @@ void WriteAll(Writer& writer, const Value& root, Extensions extensions) {
   const auto begin = [&](const Value& value) {
     const Frame frame = {value.AsArray(), value.AsObject()};
     if (frame.array == nullptr && frame.object == nullptr) return WriteScalar(writer, value, extensions);
-    if (frames.size() == kMaxDepth) throw InternalError("json.too_deep", Cat("a value to be written as JSON nests more than ", kMaxDepth, " levels deep"));
+    if (frames.size() == kMaxDepth) {
+      throw InternalError("json.too_deep",
+                          Cat("a value to be written as JSON nests more than ", kMaxDepth, " levels deep"));
+    }
     Written(frame.array != nullptr ? writer.StartArray() : writer.StartObject());
     frames.push_back(frame);
   };

@@ -60,7 +60,8 @@ Step ReadStep(const json::Value& value, std::string where) {
   if (op == "merge") return ReadStepMembers<MergeStep>(reader);
   if (op == "retarget") return ReadStepMembers<RetargetStep>(reader);
   if (op == "split") return ReadStepMembers<SplitStep>(reader);
-  throw PlanError("plan.bad_value", reader.PathOf("op"), Cat("found ", Quote(op), ", expected one of merge, retarget, split"));
+  throw PlanError("plan.bad_value", reader.PathOf("op"),
+                  Cat("found ", Quote(op), ", expected one of merge, retarget, split"));
 }
 
 TargetIteration ReadTarget(const json::Value& value) {
@@ -70,7 +71,8 @@ TargetIteration ReadTarget(const json::Value& value) {
   if (iteration != nullptr && !iteration->is_null()) {
     if (const std::string* text = iteration->AsString()) {
       if (*text != "release") {
-        throw PlanError("plan.bad_value", "target.iteration", Cat("found ", Quote(*text), ", expected an integer, 'release' or null"));
+        throw PlanError("plan.bad_value", "target.iteration",
+                        Cat("found ", Quote(*text), ", expected an integer, 'release' or null"));
       }
       target = Release{};
     } else {
@@ -96,9 +98,13 @@ void CheckStepOrder(const std::vector<Step>& steps) {
   for (size_t i = 1; i < steps.size(); ++i) {
     const std::string where = Cat("steps[", i, "]");
     const std::string_view op = OpName(steps[i]), before = OpName(steps[i - 1]);
-    if (steps[i].index() == steps[i - 1].index()) throw PlanError("plan.step_order", where, Cat("a second ", Quote(op), " step"));
+    if (steps[i].index() == steps[i - 1].index()) {
+      throw PlanError("plan.step_order", where, Cat("a second ", Quote(op), " step"));
+    }
     if (steps[i].index() < steps[i - 1].index()) {
-      throw PlanError("plan.step_order", where, Cat(Quote(op), " stands after ", Quote(before), ", expected merge, retarget, split in this order"));
+      throw PlanError(
+          "plan.step_order", where,
+          Cat(Quote(op), " stands after ", Quote(before), ", expected merge, retarget, split in this order"));
     }
   }
 }
@@ -107,9 +113,13 @@ Plan FromJson(const json::Value& value) {
   MemberReader reader(value, "");
   CheckSchema(reader);
   Plan plan;
-  if (const json::Value* producer = reader.Find("producer")) plan.producer = ReadObject<Producer>(*producer, "producer");
+  if (const json::Value* producer = reader.Find("producer")) {
+    plan.producer = ReadObject<Producer>(*producer, "producer");
+  }
   const json::Array& inputs = ReadArray(reader.Need("inputs"), "inputs");
-  for (size_t i = 0; i < inputs.size(); ++i) plan.inputs.push_back(ReadObject<Input>(inputs[i], Cat("inputs[", i, "]")));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    plan.inputs.push_back(ReadObject<Input>(inputs[i], Cat("inputs[", i, "]")));
+  }
   reader.Child("coefficients", plan.coefficients);
   if (const json::Value* steps = reader.Find("steps")) {
     const json::Array& list = ReadArray(*steps, "steps");
@@ -126,7 +136,9 @@ json::Value ParsePlan(std::string_view text) {
   if (text.size() > kMaxPlanBytes) {
     throw InputError("plan.too_long", Cat("plan: found ", text.size(), " bytes, at most ", kMaxPlanBytes, " are read"));
   }
-  if (Trim(text).empty()) throw InputError("plan.empty", "plan: the input is empty; the program before this one has failed");
+  if (Trim(text).empty()) {
+    throw InputError("plan.empty", "plan: the input is empty; the program before this one has failed");
+  }
   try {
     return json::Parse(text);
   } catch (const Error& error) {

@@ -121,7 +121,8 @@ json::Value ToJson(const Listing& listing) {
   json::Object root = Document("ck.listing");
   root.Set("root", Text(listing.root)).Set("marker", nullptr);
   if (listing.marker) {
-    root.Set("marker", json::Object().Set("value", Text(listing.marker->value)).Set("state", NameOf(listing.marker->state)));
+    root.Set("marker",
+             json::Object().Set("value", Text(listing.marker->value)).Set("state", NameOf(listing.marker->state)));
   }
   root.Set("checkpoints", List(listing.checkpoints, [](const ListedCheckpoint& c) { return ToObject(c); }));
   return root;
@@ -164,7 +165,9 @@ json::Value ToJson(const Report& report) {
 
 json::Value ToJson(const Result& result) {
   json::Object root = Document("ck.result");
-  root.Set("output", Text(result.output)).Set("iteration", Iteration(result.iteration)).Set("format", Name(result.format));
+  root.Set("output", Text(result.output))
+      .Set("iteration", Iteration(result.iteration))
+      .Set("format", Name(result.format));
   root.Set("files", result.files).Set("averaged_tensors", result.averaged_tensors);
   root.Set("copied_extra_states", result.copied_extra_states);
   root.Set("left_out", List(result.left_out, [](const LeftOut& l) {

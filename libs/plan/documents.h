@@ -1,7 +1,8 @@
-// The documents that the tools print beside the plan: listing, meta, coefficients, report, result. Plain structs and their JSON.
+// The documents that the tools print beside the plan: listing, meta, coefficients, report, result. Plain structs and
+// their JSON.
 //
-// Every member is always written, in the order of the schema; what is not known is null. Names, paths and texts that are not UTF-8 are
-// written with their bad bytes as \xNN.
+// Every member is always written, in the order of the schema; what is not known is null. Names, paths and texts that
+// are not UTF-8 are written with their bad bytes as \xNN.
 // Source.  docs/schemas/*.schema.json.
 #ifndef CK_PLAN_DOCUMENTS_H_
 #define CK_PLAN_DOCUMENTS_H_
@@ -124,11 +125,11 @@ std::string_view NameOf(Severity severity);
 struct Finding {
   std::string id;
   Severity severity = Severity::kError;
-  std::string message;                  // one line, complete without the members below
-  std::optional<std::string> where;     // file, tensor, member
+  std::string message;               // one line, complete without the members below
+  std::optional<std::string> where;  // file, tensor, member
   std::optional<std::string> found;
   std::optional<std::string> expected;
-  std::optional<std::string> source;    // where the expectation comes from
+  std::optional<std::string> source;  // where the expectation comes from
 };
 
 struct Checked {
@@ -156,10 +157,10 @@ struct LeftOut {
 
 struct Seconds {
   double discovery = 0;
-  double load = 0;          // summed over threads, as are the next two
+  double load = 0;  // summed over threads, as are the next two
   double accumulation = 0;
   double save = 0;
-  double total = 0;         // wall time
+  double total = 0;  // wall time
 };
 
 struct Result {

@@ -14,8 +14,9 @@ void AddStep(Plan& plan, Step step) {
       throw PlanError("plan.step_order", "steps", Cat("the plan has a ", Quote(OpName(step)), " step already"));
     }
     if (step.index() < last.index()) {
-      throw PlanError("plan.step_order", "steps",
-                      Cat(Quote(OpName(step)), " cannot follow ", Quote(OpName(last)), ": the order is merge, retarget, split"));
+      throw PlanError(
+          "plan.step_order", "steps",
+          Cat(Quote(OpName(step)), " cannot follow ", Quote(OpName(last)), ": the order is merge, retarget, split"));
     }
   }
   const RetargetStep* retarget = std::get_if<RetargetStep>(&step);
@@ -46,8 +47,9 @@ std::optional<std::string> OrderWarning(const Plan& plan) {
   for (const Input& input : plan.inputs) {
     if (!input.iteration) continue;
     if (newest != nullptr && *input.iteration <= *newest->iteration) {
-      return Cat("inputs are not in the order of their iterations: ", *input.iteration, " (", Quote(input.path), ") follows ",
-                 *newest->iteration, " (", Quote(newest->path), "); a schedule takes them as listed, the first as the oldest");
+      return Cat("inputs are not in the order of their iterations: ", *input.iteration, " (", Quote(input.path),
+                 ") follows ", *newest->iteration, " (", Quote(newest->path),
+                 "); a schedule takes them as listed, the first as the oldest");
     }
     newest = &input;
   }

@@ -14,18 +14,19 @@
 
 namespace ck::plan {
 
-// Appends the step. plan.step_order when the plan has such a step already, or one that must come after it. A retarget step that
-// resets iterations sets the target to 0.
+// Appends the step. plan.step_order when the plan has such a step already, or one that must come after it. A retarget
+// step that resets iterations sets the target to 0.
 void AddStep(Plan& plan, Step step);
 
-// Gives input i the weight i and records where the weights came from. plan.weight_count unless there is one for each input.
+// Gives input i the weight i and records where the weights came from. plan.weight_count unless there is one for each
+// input.
 void SetWeights(Plan& plan, const std::vector<double>& weights, Coefficients from);
 
 // "release", or a decimal number from 0 to 2^63 - 1; else plan.bad_target.
 TargetIteration ParseTarget(std::string_view text);
 
-// A schedule counts the inputs as the plan lists them, the oldest first. One line when the iterations do not rise from input to input
-// (a missing one says nothing), for a warning: the largest weight would go to the wrong checkpoint.
+// A schedule counts the inputs as the plan lists them, the oldest first. One line when the iterations do not rise from
+// input to input (a missing one says nothing), for a warning: the largest weight would go to the wrong checkpoint.
 std::optional<std::string> OrderWarning(const Plan& plan);
 
 }  // namespace ck::plan

@@ -19,7 +19,9 @@ std::string IdOf(F f) {
 
 Plan WithInputs(const std::vector<std::optional<int64_t>>& iterations) {
   Plan plan;
-  for (const auto& iteration : iterations) plan.inputs.push_back({"/a", iteration, Format::kTorchDist, std::nullopt, std::nullopt});
+  for (const auto& iteration : iterations) {
+    plan.inputs.push_back({"/a", iteration, Format::kTorchDist, std::nullopt, std::nullopt});
+  }
   return plan;
 }
 

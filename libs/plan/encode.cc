@@ -50,7 +50,8 @@ json::Value ToJson(const Plan& plan) {
 
 std::string Encode(const Plan& plan) {
   std::string text = json::Write(ToJson(plan), {.indent = 2});
-  // What we write, the next tool must read, and mean the same: a path that is not absolute or steps in a wrong order stop here.
+  // What we write, the next tool must read, and mean the same: a path that is not absolute or steps in a wrong order
+  // stop here.
   Check(Decode(text) == plan, "a plan reads back as it was written");
   return text;
 }

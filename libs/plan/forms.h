@@ -9,8 +9,8 @@
 
 namespace ck::plan::internal {
 
-// A path without ".", "..", "//" and final "/". Lexical: links are not looked at. `where` is the JSON path, for messages.
-// Errors: plan.bad_path unless it is absolute and free of NUL bytes.
+// A path without ".", "..", "//" and final "/". Lexical: links are not looked at. `where` is the JSON path, for
+// messages. Errors: plan.bad_path unless it is absolute and free of NUL bytes.
 std::string CleanPath(std::string_view path, std::string_view where);
 
 bool IsSha256(std::string_view text);

@@ -34,12 +34,15 @@ const json::Value& MemberReader::Need(std::string_view name) {
   return *value;
 }
 
-std::string MemberReader::PathOf(std::string_view name) const { return where_.empty() ? std::string(name) : Cat(where_, ".", name); }
+std::string MemberReader::PathOf(std::string_view name) const {
+  return where_.empty() ? std::string(name) : Cat(where_, ".", name);
+}
 
 void MemberReader::Finish() const {
   for (const json::Member& member : object_->members()) {
     if (std::find(known_.begin(), known_.end(), member.first) != known_.end()) continue;
-    throw PlanError("plan.unknown_member", where_, Cat("unknown member ", Quote(member.first), Suggestion(member.first, known_)));
+    throw PlanError("plan.unknown_member", where_,
+                    Cat("unknown member ", Quote(member.first), Suggestion(member.first, known_)));
   }
 }
 
@@ -57,13 +60,16 @@ void MemberReader::Path(std::string_view name, std::optional<std::string>& out) 
 void MemberReader::Seed(std::string_view name, std::string& out, const std::string& unused) {
   Member(name, out, unused);
   if (coefficients::IsSeed(out)) return;
-  throw PlanError("plan.bad_value", PathOf(name), Cat("found ", Quote(out), ", expected an integer of at most ", coefficients::kMaxSeedDigits, " digits"));
+  throw PlanError(
+      "plan.bad_value", PathOf(name),
+      Cat("found ", Quote(out), ", expected an integer of at most ", coefficients::kMaxSeedDigits, " digits"));
 }
 
 void MemberReader::Sha256(std::string_view name, std::optional<std::string>& out) {
   Member(name, out, {});
   if (!out || IsSha256(*out)) return;
-  throw PlanError("plan.bad_value", PathOf(name), Cat("found ", Quote(*out), ", expected 64 lower-case hexadecimal digits"));
+  throw PlanError("plan.bad_value", PathOf(name),
+                  Cat("found ", Quote(*out), ", expected 64 lower-case hexadecimal digits"));
 }
 
 void MemberReader::Style(std::string_view name, std::optional<std::string>& out) {
@@ -118,7 +124,8 @@ void MemberReader::Read(const json::Value& value, std::string_view where, int64_
   const auto found = value.AsInt();
   if (!found || *found < 0) {
     const std::string text = found ? Cat(*found) : Cat(*value.AsUint());
-    throw PlanError("plan.bad_value", where, Cat("found ", text, ", expected an integer from 0 to 9223372036854775807"));
+    throw PlanError("plan.bad_value", where,
+                    Cat("found ", text, ", expected an integer from 0 to 9223372036854775807"));
   }
   out = *found;
 }

@@ -17,7 +17,8 @@
 
 namespace ck::plan::internal {
 
-// Errors: plan.missing_member, plan.bad_type, plan.bad_value, plan.bad_path, each with the JSON path; Finish: plan.unknown_member.
+// Errors: plan.missing_member, plan.bad_type, plan.bad_value, plan.bad_path, each with the JSON path; Finish:
+// plan.unknown_member.
 class MemberReader {
  public:
   // `value` must be an object that outlives the reader. `where` is its JSON path, "" for the document.

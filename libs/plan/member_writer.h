@@ -66,7 +66,8 @@ class MemberWriter {
       return json::Value(Name(value));
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!IsUtf8(value)) {
-        throw PlanError("plan.bad_value", Cat(where_, ".", name), Cat("a plan cannot hold ", Quote(value), ", which is not UTF-8"));
+        throw PlanError("plan.bad_value", Cat(where_, ".", name),
+                        Cat("a plan cannot hold ", Quote(value), ", which is not UTF-8"));
       }
       return json::Value(value);
     } else {

@@ -1,5 +1,5 @@
-// The members of the plan's objects, one table each, in the order in which they are written. The decoder and the encoder both walk
-// these tables, so they cannot disagree. A visitor V has:
+// The members of the plan's objects, one table each, in the order in which they are written. The decoder and the
+// encoder both walk these tables, so they cannot disagree. A visitor V has:
 //   v.Required(name, member)           must be there, always written
 //   v.Member(name, member, default)    may be missing; written when it differs. optional<T>: missing when empty
 //   v.Nullable(name, optional)         null or missing when empty

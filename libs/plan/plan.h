@@ -1,12 +1,14 @@
-// The plan: the one document that the tools pass on. A recipe of a few kilobytes: which checkpoints, which weights, which steps.
+// The plan: the one document that the tools pass on. A recipe of a few kilobytes: which checkpoints, which weights,
+// which steps.
 //
-// Model.   Decode and Encode are inverse to each other; the structs hold the defaults, and a member is written only when it differs
-//          from its default. Encode gives the same bytes for the same plan.
-// Trust.   A plan is input: unknown members outside `annotations`, wrong types, paths that are not absolute and steps in a wrong order
-//          are refused, with the JSON path of the place (steps[1].pattern). Nothing is looked up in the file system.
-// Errors.  json.* (libs/json), and kInput: plan.empty, plan.schema, plan.version, plan.missing_member, plan.unknown_member,
-//          plan.bad_type, plan.bad_value, plan.bad_path, plan.step_order, plan.too_long; from CheckRunnable: plan.no_inputs,
-//          plan.needs_merge, plan.missing_weight, plan.bad_index.
+// Model.   Decode and Encode are inverse to each other; the structs hold the defaults, and a member is written only
+//          when it differs from its default. Encode gives the same bytes for the same plan.
+// Trust.   A plan is input: unknown members outside `annotations`, wrong types, paths that are not absolute and steps
+//          in a wrong order are refused, with the JSON path of the place (steps[1].pattern). Nothing is looked up in
+//          the file system.
+// Errors.  json.* (libs/json), and kInput: plan.empty, plan.schema, plan.version, plan.missing_member,
+//          plan.unknown_member, plan.bad_type, plan.bad_value, plan.bad_path, plan.step_order, plan.too_long; from
+//          CheckRunnable: plan.no_inputs, plan.needs_merge, plan.missing_weight, plan.bad_index.
 // Source.  docs/schemas/ck.plan.schema.json, docs/manual/plan.md.
 #ifndef CK_PLAN_PLAN_H_
 #define CK_PLAN_PLAN_H_
@@ -38,7 +40,7 @@ struct Input {
   std::string path;                  // absolute, lexically cleaned, links kept
   std::optional<int64_t> iteration;  // from the directory's name
   Format format = Format::kTorchDist;
-  std::optional<double> weight;               // nullopt until known
+  std::optional<double> weight;                // nullopt until known
   std::optional<std::string> metadata_sha256;  // 64 lower-case hex digits; checked when the plan is carried out
   friend bool operator==(const Input&, const Input&) = default;
 };
@@ -51,8 +53,8 @@ struct Coefficients {
   friend bool operator==(const Coefficients&, const Coefficients&) = default;
 };
 
-// monostate: the input whose iteration is the target's, else input 0. An index into inputs, or the path of another checkpoint, which
-// then supplies the extra states too.
+// monostate: the input whose iteration is the target's, else input 0. An index into inputs, or the path of another
+// checkpoint, which then supplies the extra states too.
 using CommonFrom = std::variant<std::monostate, uint64_t, std::string>;
 
 struct MergeStep {
@@ -121,7 +123,8 @@ using Step = std::variant<MergeStep, RetargetStep, SplitStep>;
 struct Release {
   friend bool operator==(const Release&, const Release&) = default;
 };
-// Where the result goes: monostate: the output directory itself and no marker; a number: iter_%07d and the marker; Release: release.
+// Where the result goes: monostate: the output directory itself and no marker; a number: iter_%07d and the marker;
+// Release: release.
 using TargetIteration = std::variant<std::monostate, int64_t, Release>;
 
 struct Plan {
@@ -136,7 +139,8 @@ struct Plan {
 
 Plan Decode(std::string_view text);
 
-// Indented JSON and a final newline. Text that is not UTF-8 is plan.bad_value; what Decode would refuse is refused in the same way.
+// Indented JSON and a final newline. Text that is not UTF-8 is plan.bad_value; what Decode would refuse is refused in
+// the same way.
 std::string Encode(const Plan& plan);
 json::Value ToJson(const Plan& plan);
 
@@ -152,8 +156,8 @@ const T* FindStep(const Plan& plan) {
 // "merge", "retarget", "split".
 std::string_view OpName(const Step& step);
 
-// Throws unless the plan says everything that carrying it out needs: inputs, a merge step when there are several of them, weights for
-// a merge of several, indices that exist. Does not look at the checkpoints.
+// Throws unless the plan says everything that carrying it out needs: inputs, a merge step when there are several of
+// them, weights for a merge of several, indices that exist. Does not look at the checkpoints.
 void CheckRunnable(const Plan& plan);
 
 // The weight of each input as a merge uses it: a single input without a weight has 1. Precondition: CheckRunnable.

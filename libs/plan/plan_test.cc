@@ -67,7 +67,8 @@ Error ErrorOf(std::string_view text) {
 
 // A plan with this text among the members of the document.
 std::string With(std::string_view members) {
-  return Cat(R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp"}])", members.empty() ? "" : ",", members, "}");
+  return Cat(R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp"}])",
+             members.empty() ? "" : ",", members, "}");
 }
 
 TEST(Plan, ReadsBackEqual) {
@@ -110,14 +111,70 @@ TEST(Plan, WritesOnlyWhatDiffersFromTheDefault) {
 TEST(Plan, WritesEveryMemberInTheOrderOfTheManual) {
   std::string text = Encode(FullPlan());
   size_t at = 0;
-  for (const char* member :
-       {"schema", "version", "producer", "tool", "version", "inputs", "path", "iteration", "format", "weight", "metadata_sha256",
-        "coefficients", "style", "seed", "normalized", "steps", "op", "dtype", "extra_state_from", "common_from", "weights_only",
-        "cast_all", "copy_identical", "op", "to", "pattern", "format", "per_layer", "drop_ssm", "seed", "optimizer", "extra_state",
-        "reset_iterations", "assume_compatible", "allow_reorder", "transformer_impl", "mamba", "d_model", "d_state", "n_groups",
-        "head_dim", "d_conv", "expand", "op", "to", "architecture", "config", "mapping", "dtype", "cast_all", "max_shard_size",
-        "vocab_size", "config_from", "tied", "value_model", "per_layer", "vocab_divisible_by", "tensor_parallel",
-        "transformer_impl", "extra_state", "target", "iteration", "annotations", "note"}) {
+  for (const char* member : {"schema",
+                             "version",
+                             "producer",
+                             "tool",
+                             "version",
+                             "inputs",
+                             "path",
+                             "iteration",
+                             "format",
+                             "weight",
+                             "metadata_sha256",
+                             "coefficients",
+                             "style",
+                             "seed",
+                             "normalized",
+                             "steps",
+                             "op",
+                             "dtype",
+                             "extra_state_from",
+                             "common_from",
+                             "weights_only",
+                             "cast_all",
+                             "copy_identical",
+                             "op",
+                             "to",
+                             "pattern",
+                             "format",
+                             "per_layer",
+                             "drop_ssm",
+                             "seed",
+                             "optimizer",
+                             "extra_state",
+                             "reset_iterations",
+                             "assume_compatible",
+                             "allow_reorder",
+                             "transformer_impl",
+                             "mamba",
+                             "d_model",
+                             "d_state",
+                             "n_groups",
+                             "head_dim",
+                             "d_conv",
+                             "expand",
+                             "op",
+                             "to",
+                             "architecture",
+                             "config",
+                             "mapping",
+                             "dtype",
+                             "cast_all",
+                             "max_shard_size",
+                             "vocab_size",
+                             "config_from",
+                             "tied",
+                             "value_model",
+                             "per_layer",
+                             "vocab_divisible_by",
+                             "tensor_parallel",
+                             "transformer_impl",
+                             "extra_state",
+                             "target",
+                             "iteration",
+                             "annotations",
+                             "note"}) {
     const size_t found = text.find(Cat("\"", member, "\":"), at);
     ASSERT_NE(found, std::string::npos) << member << " after byte " << at << "\n" << text;
     at = found + 1;
@@ -136,7 +193,8 @@ TEST(Plan, Targets) {
 
 TEST(Plan, CommonFromIsAnIndexOrAPath) {
   const auto common = [](std::string_view value) {
-    return std::get<MergeStep>(Decode(With(Cat(R"("steps":[{"op":"merge","common_from":)", value, "}]"))).steps[0]).common_from;
+    return std::get<MergeStep>(Decode(With(Cat(R"("steps":[{"op":"merge","common_from":)", value, "}]"))).steps[0])
+        .common_from;
   };
   EXPECT_EQ(common("0"), CommonFrom(uint64_t{0}));
   EXPECT_EQ(common("\"/x//y/../z\""), CommonFrom(std::string("/x/z")));
@@ -146,9 +204,11 @@ TEST(Plan, PathsAreCleaned) {
   const struct {
     const char* path;
     const char* cleaned;
-  } kCases[] = {{"/", "/"}, {"/a/b/", "/a/b"}, {"//a/./b", "/a/b"}, {"/a/../../b", "/b"}, {"/...", "/..."}, {"/a b/\xc3\xa9", "/a b/\xc3\xa9"}};
+  } kCases[] = {{"/", "/"},           {"/a/b/", "/a/b"}, {"//a/./b", "/a/b"},
+                {"/a/../../b", "/b"}, {"/...", "/..."},  {"/a b/\xc3\xa9", "/a b/\xc3\xa9"}};
   for (const auto& c : kCases) {
-    const Plan plan = Decode(Cat(R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":")", c.path, R"(","format":"dcp"}]})"));
+    const Plan plan =
+        Decode(Cat(R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":")", c.path, R"(","format":"dcp"}]})"));
     EXPECT_EQ(plan.inputs[0].path, c.cleaned);
   }
 }
@@ -173,24 +233,34 @@ TEST(Plan, RefusesAndNamesThePlace) {
       {R"({"schema":"ck.plan","version":"01.0"})", "plan.version", "'01.0'"},
       {R"({"schema":"ck.plan","version":"1.0"})", "plan.missing_member", "'inputs'"},
       {R"({"schema":"ck.plan","version":"1.0","inputs":{}})", "plan.bad_type", "inputs: found object, expected array"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"format":"dcp"}]})", "plan.missing_member", "inputs[0]: the member 'path'"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a"}]})", "plan.missing_member", "inputs[0]: the member 'format'"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"a","format":"dcp"}]})", "plan.bad_path", "inputs[0].path: found 'a'"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"","format":"dcp"}]})", "plan.bad_path", "inputs[0].path"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a\u0000b","format":"dcp"}]})", "plan.bad_path", "NUL"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"zarr"}]})", "plan.bad_value", "one of torch_dist"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","wieght":1}]})", "plan.unknown_member",
-       "inputs[0]: unknown member 'wieght'; did you mean 'weight'?"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"format":"dcp"}]})", "plan.missing_member",
+       "inputs[0]: the member 'path'"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a"}]})", "plan.missing_member",
+       "inputs[0]: the member 'format'"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"a","format":"dcp"}]})", "plan.bad_path",
+       "inputs[0].path: found 'a'"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"","format":"dcp"}]})", "plan.bad_path",
+       "inputs[0].path"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a\u0000b","format":"dcp"}]})", "plan.bad_path",
+       "NUL"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"zarr"}]})", "plan.bad_value",
+       "one of torch_dist"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","wieght":1}]})",
+       "plan.unknown_member", "inputs[0]: unknown member 'wieght'; did you mean 'weight'?"},
       {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","weight":"1"}]})", "plan.bad_type",
        "inputs[0].weight: found string, expected number"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","weight":null}]})", "plan.bad_type", "weight"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","weight":1e999}]})", "json.not_finite", "plan"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","iteration":-1}]})", "plan.bad_value", "found -1"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","iteration":1.0}]})", "plan.bad_type", "integer"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","weight":null}]})", "plan.bad_type",
+       "weight"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","weight":1e999}]})",
+       "json.not_finite", "plan"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","iteration":-1}]})",
+       "plan.bad_value", "found -1"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","iteration":1.0}]})",
+       "plan.bad_type", "integer"},
       {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","iteration":9223372036854775808}]})",
        "plan.bad_value", "9223372036854775808"},
-      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","metadata_sha256":"ABC"}]})", "plan.bad_value",
-       "64 lower-case"},
+      {R"({"schema":"ck.plan","version":"1.0","inputs":[{"path":"/a","format":"dcp","metadata_sha256":"ABC"}]})",
+       "plan.bad_value", "64 lower-case"},
       {With(R"("anotations":{})"), "plan.unknown_member", "unknown member 'anotations'; did you mean 'annotations'?"},
       {With(R"("zzzzzzzz":{})"), "plan.unknown_member", "unknown member 'zzzzzzzz'"},
       {With(R"("annotations":[])"), "plan.bad_type", "annotations: found array"},
@@ -207,17 +277,23 @@ TEST(Plan, RefusesAndNamesThePlace) {
       {With(R"("steps":[{"op":"merge","dtype":"bf16"}])"), "plan.bad_value", "steps[0].dtype"},
       {With(R"("steps":[{"op":"merge","common_from":true}])"), "plan.bad_type", "index of an input or a path"},
       {With(R"("steps":[{"op":"merge","common_from":"x"}])"), "plan.bad_path", "steps[0].common_from"},
-      {With(R"("steps":[{"op":"merge"},{"op":"retarget","pattern":"*-"}])"), "plan.missing_member", "steps[1]: the member 'to'"},
-      {With(R"("steps":[{"op":"merge"},{"op":"retarget","to":"gpt","pattern":7}])"), "plan.bad_type", "steps[1].pattern"},
-      {With(R"("steps":[{"op":"retarget","to":"gpt","format":"dcp"}])"), "plan.bad_value", "steps[0].format: found 'dcp'"},
-      {With(R"("steps":[{"op":"retarget","to":"gpt","mamba":{"d_state":0}}])"), "plan.bad_value", "steps[0].mamba.d_state: found 0"},
-      {With(R"("steps":[{"op":"retarget","to":"gpt","mamba":{"dstate":1}}])"), "plan.unknown_member", "did you mean 'd_state'"},
+      {With(R"("steps":[{"op":"merge"},{"op":"retarget","pattern":"*-"}])"), "plan.missing_member",
+       "steps[1]: the member 'to'"},
+      {With(R"("steps":[{"op":"merge"},{"op":"retarget","to":"gpt","pattern":7}])"), "plan.bad_type",
+       "steps[1].pattern"},
+      {With(R"("steps":[{"op":"retarget","to":"gpt","format":"dcp"}])"), "plan.bad_value",
+       "steps[0].format: found 'dcp'"},
+      {With(R"("steps":[{"op":"retarget","to":"gpt","mamba":{"d_state":0}}])"), "plan.bad_value",
+       "steps[0].mamba.d_state: found 0"},
+      {With(R"("steps":[{"op":"retarget","to":"gpt","mamba":{"dstate":1}}])"), "plan.unknown_member",
+       "did you mean 'd_state'"},
       {With(R"("steps":[{"op":"split","to":"hf","max_shard_size":0}])"), "plan.bad_value", "steps[0].max_shard_size"},
       {With(R"("steps":[{"op":"split","to":"hf","max_shard_size":5e9}])"), "plan.bad_type", "steps[0].max_shard_size"},
       {With(R"("steps":[{"op":"split","to":"hf","tied":true}])"), "plan.bad_type", "steps[0].tied"},
       {With(R"("steps":[{"op":"split","to":"hf","config":"hf"}])"), "plan.bad_path", "steps[0].config"},
       {With(R"("steps":[{"op":"merge"},{"op":"merge"}])"), "plan.step_order", "steps[1]: a second 'merge' step"},
-      {With(R"("steps":[{"op":"retarget","to":"gpt"},{"op":"merge"}])"), "plan.step_order", "'merge' stands after 'retarget'"},
+      {With(R"("steps":[{"op":"retarget","to":"gpt"},{"op":"merge"}])"), "plan.step_order",
+       "'merge' stands after 'retarget'"},
       {With(R"("steps":[{"op":"split","to":"hf"},{"op":"retarget","to":"gpt"}])"), "plan.step_order", "steps[1]"},
       {With(R"("target":{"iteration":"latest"})"), "plan.bad_value", "target.iteration: found 'latest'"},
       {With(R"("target":{"iteration":-5})"), "plan.bad_value", "target.iteration: found -5"},
@@ -234,7 +310,9 @@ TEST(Plan, RefusesAndNamesThePlace) {
 
 TEST(Plan, EveryPrefixFails) {
   const std::string text = Encode(FullPlan());
-  for (size_t length = 0; length + 1 < text.size(); ++length) EXPECT_NE(ErrorOf(text.substr(0, length)).id(), "none") << length;
+  for (size_t length = 0; length + 1 < text.size(); ++length) {
+    EXPECT_NE(ErrorOf(text.substr(0, length)).id(), "none") << length;
+  }
   EXPECT_EQ(ErrorOf(text).id(), "none");
 }
 

@@ -1,5 +1,6 @@
-// Holds JSON documents of the tools against their schemas: check_documents FILE...  Exit 0 when all are valid, else 1 with a line per
-// violation. The schema is the one that the document names. Run where docs/schemas is (a test's working directory).
+// Holds JSON documents of the tools against their schemas: check_documents FILE...  Exit 0 when all are valid, else 1
+// with a line per violation. The schema is the one that the document names. Run where docs/schemas is (a test's working
+// directory).
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -13,7 +14,8 @@ namespace {
 std::vector<std::string> Violations(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {"cannot be opened"};
-  const ck::json::Value document = ck::json::Parse(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()));
+  const ck::json::Value document =
+      ck::json::Parse(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()));
   const ck::json::Value* schema = document.AsObject() == nullptr ? nullptr : document.AsObject()->Find("schema");
   if (schema == nullptr || schema->AsString() == nullptr) return {"names no schema"};
   return ck::plan::testing::SchemaValidator::Load(*schema->AsString()).Violations(document);

@@ -26,7 +26,9 @@ std::string ReadFile(const std::filesystem::path& path) {
 
 std::vector<std::filesystem::path> FilesIn(std::string_view folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(Cat("tests/schemas/", folder))) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(Cat("tests/schemas/", folder))) {
+    files.push_back(entry.path());
+  }
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -117,7 +119,8 @@ TEST(Schemas, StateTheDefaultsOfTheDecoder) {
   const json::Value schema = json::Parse(ReadFile("docs/schemas/ck.plan.schema.json"));
   const json::Object& definitions = *schema.AsObject()->Find("$defs")->AsObject();
   CheckDefaults(*definitions.Find("merge")->AsObject(), json::Object().Set("op", "merge"), "merge");
-  CheckDefaults(*definitions.Find("retarget")->AsObject(), json::Object().Set("op", "retarget").Set("to", "gpt"), "retarget");
+  CheckDefaults(*definitions.Find("retarget")->AsObject(), json::Object().Set("op", "retarget").Set("to", "gpt"),
+                "retarget");
   CheckDefaults(*definitions.Find("split")->AsObject(), json::Object().Set("op", "split").Set("to", "hf"), "split");
 }
 

@@ -73,7 +73,9 @@ void CheckSchema(const json::Object& root, const json::Value& value, const std::
     } else if (keyword == "required") {
       for (const json::Value& name : NeedArray(argument, here)) {
         const json::Object& properties = NeedObject(Need(schema.Find("properties"), here), here);
-        if (name.AsString() == nullptr || properties.Find(*name.AsString()) == nullptr) throw Unsupported(here, "not a property");
+        if (name.AsString() == nullptr || properties.Find(*name.AsString()) == nullptr) {
+          throw Unsupported(here, "not a property");
+        }
       }
     } else if (keyword == "additionalProperties") {
       if (!argument.AsBool()) throw Unsupported(here, "expected a boolean");
@@ -84,7 +86,9 @@ void CheckSchema(const json::Object& root, const json::Value& value, const std::
     } else if (keyword == "oneOf" || keyword == "anyOf") {
       for (const json::Value& branch : NeedArray(argument, here)) CheckSchema(root, branch, here);
     } else if (keyword == "properties" || keyword == "$defs") {
-      for (const json::Member& member : NeedObject(argument, here).members()) CheckSchema(root, member.second, Cat(here, "/", member.first));
+      for (const json::Member& member : NeedObject(argument, here).members()) {
+        CheckSchema(root, member.second, Cat(here, "/", member.first));
+      }
     } else {
       throw Unsupported(where, Cat("unknown keyword ", Quote(keyword)));
     }
@@ -115,12 +119,15 @@ class Walk {
   std::vector<std::string> violations;
 
  private:
-  void Add(const std::string& where, const std::string& what) { violations.push_back(Cat(where.empty() ? "document" : where, ": ", what)); }
+  void Add(const std::string& where, const std::string& what) {
+    violations.push_back(Cat(where.empty() ? "document" : where, ": ", what));
+  }
 
   void CheckValue(const json::Object& schema, const json::Value& value, const std::string& where) {
     if (const json::Value* type = schema.Find("type")) {
       const std::vector<std::string> words = TypeWords(*type, where);
-      const bool fits = std::any_of(words.begin(), words.end(), [&](const std::string& word) { return HasType(value, word); });
+      const bool fits =
+          std::any_of(words.begin(), words.end(), [&](const std::string& word) { return HasType(value, word); });
       if (!fits) Add(where, Cat("found ", json::TypeName(value.type()), ", expected ", Join(words, " or ")));
     }
     if (const json::Value* constant = schema.Find("const"); constant != nullptr && !(*constant == value)) {
@@ -128,10 +135,14 @@ class Walk {
     }
     if (const json::Value* list = schema.Find("enum")) {
       const json::Array& words = *list->AsArray();
-      if (std::find(words.begin(), words.end(), value) == words.end()) Add(where, Cat("expected one of ", json::Write(*list, {.final_newline = false})));
+      if (std::find(words.begin(), words.end(), value) == words.end()) {
+        Add(where, Cat("expected one of ", json::Write(*list, {.final_newline = false})));
+      }
     }
     const json::Value* minimum = schema.Find("minimum");
-    if (minimum != nullptr && value.AsDouble() && *value.AsDouble() < *minimum->AsDouble()) Add(where, "less than the minimum");
+    if (minimum != nullptr && value.AsDouble() && *value.AsDouble() < *minimum->AsDouble()) {
+      Add(where, "less than the minimum");
+    }
   }
 
   size_t CountMatches(const json::Array& branches, const json::Value& value) const {
@@ -147,7 +158,8 @@ class Walk {
       const size_t matches = CountMatches(*one_of->AsArray(), value);
       if (matches != 1) Add(where, Cat(matches, " alternatives of oneOf match, expected 1"));
     }
-    if (const json::Value* any_of = schema.Find("anyOf"); any_of != nullptr && CountMatches(*any_of->AsArray(), value) == 0) {
+    if (const json::Value* any_of = schema.Find("anyOf");
+        any_of != nullptr && CountMatches(*any_of->AsArray(), value) == 0) {
       Add(where, "no alternative of anyOf matches");
     }
   }
@@ -155,7 +167,9 @@ class Walk {
   void CheckMembers(const json::Object& schema, const json::Object& object, const std::string& where) {
     if (const json::Value* required = schema.Find("required")) {
       for (const json::Value& name : *required->AsArray()) {
-        if (object.Find(*name.AsString()) == nullptr) Add(where, Cat("the member ", Quote(*name.AsString()), " is missing"));
+        if (object.Find(*name.AsString()) == nullptr) {
+          Add(where, Cat("the member ", Quote(*name.AsString()), " is missing"));
+        }
       }
     }
     const json::Value* properties = schema.Find("properties");
@@ -176,13 +190,16 @@ class Walk {
 
 }  // namespace
 
-SchemaValidator::SchemaValidator(json::Value schema) : schema_(std::move(schema)) { CheckSchema(NeedObject(schema_, ""), schema_, ""); }
+SchemaValidator::SchemaValidator(json::Value schema) : schema_(std::move(schema)) {
+  CheckSchema(NeedObject(schema_, ""), schema_, "");
+}
 
 SchemaValidator SchemaValidator::Load(std::string_view name) {
   const std::string path = Cat("docs/schemas/", name, ".schema.json");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InternalError("schema.missing", Cat("no ", path));
-  return SchemaValidator(json::Parse(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>())));
+  return SchemaValidator(
+      json::Parse(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>())));
 }
 
 std::vector<std::string> SchemaValidator::Violations(const json::Value& document) const {

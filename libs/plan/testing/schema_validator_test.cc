@@ -31,7 +31,8 @@ TEST(SchemaValidator, FindsViolationsOfEveryKeyword) {
       {R"({"oneOf":[{"type":"integer"},{"type":"string"}]})", "1", "null"},
       {R"({"anyOf":[{"type":"integer"},{"minimum":5}]})", "7", "1.5"},
       {R"({"$ref":"#/$defs/x","$defs":{"x":{"type":"null"}}})", "null", "1"},
-      {R"({"properties":{"a":{"items":{"$ref":"#/$defs/x"}}},"$defs":{"x":{"const":3}}})", R"({"a":[3,3]})", R"({"a":[3,4]})"},
+      {R"({"properties":{"a":{"items":{"$ref":"#/$defs/x"}}},"$defs":{"x":{"const":3}}})", R"({"a":[3,3]})",
+       R"({"a":[3,4]})"},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(Count(c.schema, c.good), 0u) << c.schema;
@@ -40,14 +41,17 @@ TEST(SchemaValidator, FindsViolationsOfEveryKeyword) {
 }
 
 TEST(SchemaValidator, NamesThePlace) {
-  const SchemaValidator validator(json::Parse(R"({"properties":{"a":{"items":{"properties":{"b":{"type":"string"}}}}}})"));
-  EXPECT_EQ(validator.Violations(json::Parse(R"({"a":[{},{"b":1}]})")), std::vector<std::string>{"a[1].b: found integer, expected string"});
+  const SchemaValidator validator(
+      json::Parse(R"({"properties":{"a":{"items":{"properties":{"b":{"type":"string"}}}}}})"));
+  EXPECT_EQ(validator.Violations(json::Parse(R"({"a":[{},{"b":1}]})")),
+            std::vector<std::string>{"a[1].b: found integer, expected string"});
 }
 
 TEST(SchemaValidator, RefusesSchemasOutsideItsSubset) {
-  for (const char* schema : {R"({"pattern":"x"})", R"({"properties":{"a":{"maximum":1}}})", R"({"type":"text"})", R"({"type":[]})",
-                             R"({"$ref":"#/$defs/x"})", R"({"$ref":"other.json"})", R"({"items":{"oneOf":[{"format":"x"}]}})", "true",
-                             R"({"additionalProperties":{}})", R"({"required":["a"]})", R"({"$defs":{"x":{"not":{}}}})"}) {
+  for (const char* schema :
+       {R"({"pattern":"x"})", R"({"properties":{"a":{"maximum":1}}})", R"({"type":"text"})", R"({"type":[]})",
+        R"({"$ref":"#/$defs/x"})", R"({"$ref":"other.json"})", R"({"items":{"oneOf":[{"format":"x"}]}})", "true",
+        R"({"additionalProperties":{}})", R"({"required":["a"]})", R"({"$defs":{"x":{"not":{}}}})"}) {
     EXPECT_THROW(SchemaValidator(json::Parse(schema)), Error) << schema;
   }
 }
