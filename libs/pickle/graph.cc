@@ -63,7 +63,13 @@ Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 
 size_t Graph::size() const { return impl_->nodes.size(); }
-void Graph::Reserve(size_t nodes) { impl_->nodes.reserve(nodes); }
+
+void Graph::Reserve(size_t nodes) {
+  impl_->nodes.reserve(nodes);
+  impl_->items.Reserve(nodes / 2);
+  impl_->entries.Reserve(nodes / 2);
+}
+
 Kind Graph::kind(Ref ref) const { return impl_->At(ref).kind; }
 bool Graph::AsBool(Ref ref) const { return impl_->At(ref, Kind::kBool).a != 0; }
 int64_t Graph::AsInt(Ref ref) const { return static_cast<int64_t>(Wide(impl_->At(ref, Kind::kInt))); }

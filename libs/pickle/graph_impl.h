@@ -2,6 +2,7 @@
 #ifndef CK_PICKLE_GRAPH_IMPL_H_
 #define CK_PICKLE_GRAPH_IMPL_H_
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <string>
@@ -25,7 +26,7 @@ inline void Require(bool condition, std::string_view what) {
   if (!condition) [[unlikely]] Check(false, what);
 }
 
-// A growable slice of a pool. Slices grow in place at the end of the pool, else move there with twice the room.
+// A growable slice of a pool. A slice grows in place at the end of the pool, else it moves there.
 struct Slice {
   uint32_t offset = 0;
   uint32_t count = 0;
@@ -43,6 +44,8 @@ class Pool {
     data_[slice.offset + slice.count++] = value;
   }
 
+  void Reserve(size_t values) { data_.reserve(values); }
+
   Slice Add(std::span<const T> values) {
     if (values.empty()) return {};
     if (data_.size() + values.size() > kMaxIndex) TooLarge("items");
@@ -53,15 +56,23 @@ class Pool {
   }
 
  private:
+  // Gives the slice room for at least one more value: one when it is at the end, else twice what it had, so that slices that grow in
+  // turns cost amortized constant time.
   void Grow(Slice& slice) {
-    const bool at_end = slice.capacity != 0 && size_t{slice.offset} + slice.capacity == data_.size();
-    const uint64_t room = at_end ? uint64_t{slice.capacity} + 1 : uint64_t{slice.capacity} * 2 + 1;
-    const uint64_t offset = at_end ? slice.offset : data_.size();
-    if (offset + room > kMaxIndex) TooLarge("items");
-    data_.resize(offset + room);
-    for (uint32_t i = 0; !at_end && i < slice.count; ++i) data_[offset + i] = data_[slice.offset + i];
+    if (slice.capacity == 0) slice.offset = static_cast<uint32_t>(data_.size());
+    if (size_t{slice.offset} + slice.capacity == data_.size()) {
+      if (data_.size() >= kMaxIndex) TooLarge("items");
+      data_.emplace_back();
+      ++slice.capacity;
+      return;
+    }
+    const size_t offset = data_.size();
+    const size_t capacity = size_t{slice.capacity} * 2;
+    if (offset + capacity > kMaxIndex) TooLarge("items");
+    data_.resize(offset + capacity);
+    std::copy_n(data_.begin() + slice.offset, slice.count, data_.begin() + static_cast<std::ptrdiff_t>(offset));
     slice.offset = static_cast<uint32_t>(offset);
-    slice.capacity = static_cast<uint32_t>(room);
+    slice.capacity = static_cast<uint32_t>(capacity);
   }
 
   std::vector<T> data_;

@@ -23,6 +23,11 @@ class Memo {
   }
 
   void Put(uint64_t index, Ref ref) {
+    if (index == dense_.size() && sparse_.empty()) {  // nearly always
+      dense_.push_back(ref);
+      ++size_;
+      return;
+    }
     const bool grows = index >= dense_.size() && index - dense_.size() < kMaxGap && sparse_.empty();
     if (grows) dense_.resize(index + 1, kNoRef);
     if (index < dense_.size()) {
