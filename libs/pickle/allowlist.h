@@ -5,6 +5,7 @@
 #ifndef CK_PICKLE_ALLOWLIST_H_
 #define CK_PICKLE_ALLOWLIST_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace ck::pickle {
 
-// True for classes and functions that PyTorch's weights-only loader, DCP metadata or Megatron's registered safe globals contain.
+// True for classes and functions that PyTorch's weights-only loader, DCP metadata or Megatron's registered safe globals contain. False
+// for getattr, which is harmless only as the name of an enumeration's member: ListGlobals looks at its calls.
 bool IsKnownGlobal(std::string_view module, std::string_view name);
 
 struct GlobalUse {
@@ -21,7 +23,7 @@ struct GlobalUse {
   std::string name;
   uint64_t count = 0;   // nodes that are this global
   bool called = false;  // it is the callable of an object
-  bool known = false;
+  bool known = false;     // IsKnownGlobal; getattr: every call of it names a member of a known enumeration
 };
 
 // Every global in the graph, sorted by module and name.

@@ -67,6 +67,10 @@ class Cursor {
     throw InputError(std::string(id), Cat("the pickle ", what, " (byte ", op_position_, ", opcode 0x", kHex[op >> 4], kHex[op & 15], ")"));
   }
 
+  [[noreturn]] void TooMany(std::string_view what, uint64_t limit) const {
+    Fail("pickle.limit_exceeded", Cat("has too many ", what, ": the limit is ", limit));
+  }
+
   [[noreturn]] void Unsupported(std::string_view name) const {
     Fail("pickle.opcode_unsupported", Cat("uses opcode ", name, ", which PyTorch and Megatron never write and ck does not read"));
   }

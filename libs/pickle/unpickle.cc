@@ -4,9 +4,9 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
@@ -15,6 +15,7 @@
 #include "libs/pickle/literal.h"
 #include "libs/pickle/memo.h"
 #include "libs/pickle/opcodes.h"
+#include "libs/pickle/stack.h"
 
 namespace ck::pickle {
 namespace {
@@ -33,7 +34,7 @@ constexpr int kLastSharedInt = 255;
 class Machine {
  public:
   Machine(std::string_view data, PersistentIds persistent_ids, const Limits& limits)
-      : in_(data), persistent_ids_(persistent_ids), limits_(limits) {
+      : in_(data), persistent_ids_(persistent_ids), limits_(limits), stack_(in_, limits.max_depth) {
     shared_ints_.fill(kNoRef);
   }
 
@@ -50,62 +51,21 @@ class Machine {
       if (graph_.size() > limits_.max_nodes) TooMany("values", limits_.max_nodes);
     }
     const Ref root = Pop();
-    if (!stack_.empty() || !marks_.empty()) in_.Fail("pickle.bad_value", "ends with more than one value");
+    if (!stack_.empty()) in_.Fail("pickle.bad_value", "ends with more than one value");
     return {.graph = std::move(graph_), .root = root, .bytes_used = in_.position(), .protocol = protocol_};
   }
 
  private:
   [[noreturn]] void Bad(std::string_view what) const { in_.Fail("pickle.bad_value", what); }
 
-  [[noreturn]] void TooMany(std::string_view what, uint64_t limit) const {
-    in_.Fail("pickle.limit_exceeded", Cat("has too many ", what, ": the limit is ", limit));
-  }
+  [[noreturn]] void TooMany(std::string_view what, uint64_t limit) const { in_.TooMany(what, limit); }
 
-  // The stack. Values below the last mark are out of reach.
+  // Values below the last mark are out of reach. A function that takes the values above it gets the position of the first.
 
-  void CheckDepth() const {
-    if (stack_.size() + marks_.size() >= limits_.max_depth) TooMany("values on the stack", limits_.max_depth);
-  }
-
-  void Push(Ref ref) {
-    CheckDepth();
-    stack_.push_back(ref);
-  }
-
-  void PushMark() {
-    CheckDepth();
-    marks_.push_back(stack_.size());
-  }
-
-  Ref Top() const {
-    const size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() <= floor) in_.Fail("pickle.stack_underflow", "takes a value from an empty stack");
-    return stack_.back();
-  }
-
-  Ref Pop() {
-    const Ref ref = Top();
-    stack_.pop_back();
-    return ref;
-  }
-
-  // The values above the last mark stay on the stack until Drop(): `first` is the position of the first one.
-  size_t PopMark() {
-    if (marks_.empty()) in_.Fail("pickle.stack_underflow", "has no mark to go back to");
-    const size_t first = marks_.back();
-    marks_.pop_back();
-    return first;
-  }
-
-  std::span<const Ref> From(size_t first) const { return std::span<const Ref>(stack_).subspan(first); }
-  void Drop(size_t first) { stack_.resize(first); }
-
-  // The value under `first`, i.e. the container that the values above it go to.
-  Ref Under(size_t first) const {
-    const size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (first <= floor) in_.Fail("pickle.stack_underflow", "has no container under the mark");
-    return stack_[first - 1];
-  }
+  void Push(Ref ref) { stack_.Push(ref); }
+  Ref Pop() { return stack_.Pop(); }
+  Ref Top() const { return stack_.Top(); }
+  size_t PopMark() { return stack_.PopMark(); }
 
   // Scalars.
 
@@ -201,8 +161,8 @@ class Machine {
   template <typename Make>
   void PushFromMark(Make make) {
     const size_t first = PopMark();
-    const Ref made = make(From(first));
-    Drop(first);
+    const Ref made = make(stack_.From(first));
+    stack_.Drop(first);
     Push(made);
   }
 
@@ -212,13 +172,13 @@ class Machine {
   }
 
   void AddItems(size_t first, Kind kind) {
-    const Ref container = Under(first);
+    const Ref container = stack_.Under(first);
     CheckTakes(container, kind);
-    for (const Ref item : From(first)) {
+    for (const Ref item : stack_.From(first)) {
       if (kind == Kind::kSet) CheckHashable(item);
       graph_.AppendItem(container, item);
     }
-    Drop(first);
+    stack_.Drop(first);
   }
 
   void AddEntries(Ref dict, std::span<const Ref> keys_and_values) {
@@ -231,15 +191,8 @@ class Machine {
   }
 
   void SetItems(size_t first) {
-    AddEntries(Under(first), From(first));
-    Drop(first);
-  }
-
-  // The position of the last `count` values, for opcodes that work on a fixed number of them.
-  size_t Last(size_t count) const {
-    const size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() - floor < count) in_.Fail("pickle.stack_underflow", "takes a value from an empty stack");
-    return stack_.size() - count;
+    AddEntries(stack_.Under(first), stack_.From(first));
+    stack_.Drop(first);
   }
 
   // Globals and objects.
@@ -318,22 +271,13 @@ class Machine {
     protocol_ = protocol;
   }
 
-  void PopAny() {
-    if (!marks_.empty() && stack_.size() == marks_.back()) {
-      marks_.pop_back();
-    } else {
-      Pop();
-    }
-  }
-
   void Step(Op op);
 
   Cursor in_;
   PersistentIds persistent_ids_;
   Limits limits_;
   Graph graph_;
-  std::vector<Ref> stack_;
-  std::vector<size_t> marks_;
+  Stack stack_;
   Memo memo_;
   Ref none_ = kNoRef, true_ = kNoRef, false_ = kNoRef, empty_tuple_ = kNoRef;
   std::array<Ref, kLastSharedInt - kFirstSharedInt + 1> shared_ints_;
@@ -345,9 +289,9 @@ void Machine::Step(Op op) {
     case Op::kProto: return SetProtocol(in_.U8());
     case Op::kFrame: return in_.CheckFrame(in_.U64());
     case Op::kStop: return;
-    case Op::kMark: return PushMark();
-    case Op::kPop: return PopAny();
-    case Op::kPopMark: return Drop(PopMark());
+    case Op::kMark: return stack_.PushMark();
+    case Op::kPop: return stack_.PopAny();
+    case Op::kPopMark: return stack_.Drop(PopMark());
     case Op::kDup: return Push(Top());
 
     case Op::kNone: return Push(none_);
@@ -382,7 +326,7 @@ void Machine::Step(Op op) {
     case Op::kTuple: return PushFromMark([this](auto items) { return items.empty() ? empty_tuple_ : graph_.NewTuple(items); });
     case Op::kEmptyList: return Push(graph_.NewList({}));
     case Op::kList: return PushFromMark([this](auto items) { return graph_.NewList(items); });
-    case Op::kAppend: return AddItems(Last(1), Kind::kList);
+    case Op::kAppend: return AddItems(stack_.Last(1), Kind::kList);
     case Op::kAppends: return AddItems(PopMark(), Kind::kList);
     case Op::kEmptyDict: return Push(graph_.NewDict());
     case Op::kDict:
@@ -391,7 +335,7 @@ void Machine::Step(Op op) {
         AddEntries(dict, items);
         return dict;
       });
-    case Op::kSetItem: return SetItems(Last(2));
+    case Op::kSetItem: return SetItems(stack_.Last(2));
     case Op::kSetItems: return SetItems(PopMark());
     case Op::kEmptySet: return Push(graph_.NewSet({}));
     case Op::kAddItems: return AddItems(PopMark(), Kind::kSet);

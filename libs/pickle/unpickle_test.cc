@@ -326,21 +326,5 @@ TEST(UnpickleTest, ManySparseMemoIndexesStaySmall) {
   EXPECT_EQ(Decode(builder.Stop()), "(None None)");
 }
 
-TEST(UnpickleTest, AMillionEntries) {
-  constexpr uint32_t kEntries = 1'000'000;
-  PickleBuilder builder;
-  builder.Proto(4).Op(Op::kEmptyDict);
-  for (uint32_t i = 0; i < kEntries; ++i) {
-    if (i % 1000 == 0) builder.Mark();
-    builder.Text("layer." + std::to_string(i)).Int(static_cast<int32_t>(i));
-    if (i % 1000 == 999) builder.Op(Op::kSetItems);
-  }
-  const Unpickled result = Unpickle(builder.Stop());
-  EXPECT_EQ(result.graph.entries(result.root).size(), kEntries);
-  EXPECT_EQ(result.graph.size(), 2 * kEntries + 5);  // a key and a value each; four shared values and the dict
-  EXPECT_EQ(result.graph.AsInt(result.graph.Find(result.root, "layer.765432")), 765432);
-  EXPECT_EQ(result.graph.Find(result.root, "layer.1000000"), kNoRef);
-}
-
 }  // namespace
 }  // namespace ck::pickle
