@@ -1,0 +1,113 @@
+// Which checkpoint a root means: the marker's, or without a marker the newest complete one.
+#include <algorithm>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+#include "libs/checkpoint/discover.h"
+#include "libs/fs/read.h"
+
+namespace ck::checkpoint {
+namespace {
+
+// "complete iterations: 1000, 2000": what the user could ask for instead.
+std::string CompleteOnes(const Listing& listing) {
+  constexpr size_t kShown = 20;  // the newest ones; a long run has thousands
+  std::vector<std::string> names;
+  for (const Found& found : listing.checkpoints) {
+    if (found.complete()) names.push_back(Text(found.iteration));
+  }
+  if (names.empty()) return "there is no complete one";
+  const size_t total = names.size();
+  const bool all = total <= kShown;
+  if (!all) names.erase(names.begin(), names.end() - kShown);
+  return Cat("complete iterations: ", all ? "" : "..., ", Join(names, ", "));
+}
+
+std::vector<const Found*> WithIteration(const Listing& listing, const Iteration& iteration) {
+  std::vector<const Found*> out;
+  for (const Found& found : listing.checkpoints) {
+    if (found.state != State::kStaging && found.iteration == iteration) out.push_back(&found);
+  }
+  return out;
+}
+
+const Found& MarkersTarget(const Listing& listing, const Marker& marker) {
+  const std::string where = Quote(fs::JoinPath(listing.root, kMarkerFile), 4096);
+  if (!marker.iteration) throw InputError("marker.malformed", Cat(where, ": ", marker.problem));
+  const std::vector<const Found*> named = WithIteration(listing, *marker.iteration);
+  if (named.empty()) {
+    throw InputError("marker.dangling", Cat(where, " points to ", DirectoryName(*marker.iteration), ", which does not exist; ", CompleteOnes(listing)));
+  }
+  CheckUnique(listing, *named[0]);
+  if (!named[0]->complete()) {
+    throw InputError("marker.dangling", Cat(where, " points to ", named[0]->name, ", which is ", Name(named[0]->state), ": ", named[0]->reason,
+                                            "; ", CompleteOnes(listing)));
+  }
+  return *named[0];
+}
+
+const Found& NewestComplete(const Listing& listing) {
+  const Found* newest = nullptr;
+  std::vector<std::string> others;
+  for (const Found& found : listing.checkpoints) {  // release first, then ascending
+    if (found.complete()) {
+      newest = &found;
+    } else if (found.state != State::kStaging) {
+      others.push_back(Cat(found.name, ": ", found.reason));
+    }
+  }
+  if (newest) {
+    CheckUnique(listing, *newest);
+    return *newest;
+  }
+  if (others.empty()) throw NothingFound(listing.root);
+  throw InputError("checkpoint.incomplete", Cat("no complete checkpoint under ", Quote(listing.root, 4096), "; ", Join(others, "; ")));
+}
+
+}  // namespace
+
+Error NothingFound(const std::string& root) {
+  return InputError("checkpoint.not_found", Cat("no checkpoint found under ", Quote(root, 4096), "; looked for metadata.json, .metadata, ", kMarkerFile,
+                                                ", iter_*, release, *.safetensors"));
+}
+
+Error NotUsable(const Found& found) {
+  const bool incomplete = found.state == State::kIncomplete;
+  return InputError(incomplete ? "checkpoint.incomplete" : "checkpoint.unusable", Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
+}
+
+void CheckUnique(const Listing& listing, const Found& found) {
+  if (!found.iteration.known()) return;
+  const std::vector<const Found*> same = WithIteration(listing, found.iteration);
+  if (same.size() < 2) return;
+  std::vector<std::string> names;
+  for (const Found* one : same) names.push_back(one->name);
+  throw InputError("checkpoint.duplicate_iteration", Cat(names.size(), " directories of ", Quote(listing.root, 4096), " are iteration ",
+                                                         Text(found.iteration), ": ", Join(names, ", "), "; name the one you mean"));
+}
+
+const Found& Latest(const Listing& listing, std::string& note) {
+  Check(!listing.is_checkpoint, "Latest wants a root");
+  if (listing.marker) return MarkersTarget(listing, *listing.marker);
+  const Found& newest = NewestComplete(listing);
+  note = Cat("no ", kMarkerFile, " in ", Quote(listing.root, 4096), "; using the newest complete checkpoint, ", newest.name);
+  return newest;
+}
+
+Resolved Resolve(const std::string& path, Require require) {
+  const Listing listing = ListRoot(path, Depth::kNames);
+  Resolved out;
+  const Found* found = nullptr;
+  if (listing.is_checkpoint) {
+    found = &listing.checkpoints[0];
+    if (require == Require::kComplete && !found->complete()) throw NotUsable(*found);
+  } else {
+    out.through_root = true;
+    found = &Latest(listing, out.note);
+  }
+  out.path = found->path;
+  out.iteration = found->iteration;
+  return out;
+}
+
+}  // namespace ck::checkpoint
