@@ -8,7 +8,8 @@ namespace ck::cli {
 
 plan::Plan ReadPlan(Streams& streams, const std::optional<std::string>& source) {
   const bool from_stdin = !source || *source == "-";
-  const std::string text = from_stdin ? streams.ReadInput(kMaxPlanBytes) : fs::ReadSmallFile(*source, kMaxPlanBytes);
+  const std::string text =
+      from_stdin ? streams.ReadInput(plan::kMaxPlanBytes) : fs::ReadSmallFile(*source, plan::kMaxPlanBytes);
   try {
     return plan::Decode(text);
   } catch (const Error& error) {

@@ -42,18 +42,4 @@ TargetIteration ParseTarget(std::string_view text) {
   return *iteration;
 }
 
-std::optional<std::string> OrderWarning(const Plan& plan) {
-  const Input* newest = nullptr;
-  for (const Input& input : plan.inputs) {
-    if (!input.iteration) continue;
-    if (newest != nullptr && *input.iteration <= *newest->iteration) {
-      return Cat("inputs are not in the order of their iterations: ", *input.iteration, " (", Quote(input.path),
-                 ") follows ", *newest->iteration, " (", Quote(newest->path),
-                 "); a schedule takes them as listed, the first as the oldest");
-    }
-    newest = &input;
-  }
-  return std::nullopt;
-}
-
 }  // namespace ck::plan

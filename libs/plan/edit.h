@@ -5,8 +5,6 @@
 #ifndef CK_PLAN_EDIT_H_
 #define CK_PLAN_EDIT_H_
 
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,10 +22,6 @@ void SetWeights(Plan& plan, const std::vector<double>& weights, Coefficients fro
 
 // "release", or a decimal number from 0 to 2^63 - 1; else plan.bad_target.
 TargetIteration ParseTarget(std::string_view text);
-
-// A schedule counts the inputs as the plan lists them, the oldest first. One line when the iterations do not rise from
-// input to input (a missing one says nothing), for a warning: the largest weight would go to the wrong checkpoint.
-std::optional<std::string> OrderWarning(const Plan& plan);
 
 }  // namespace ck::plan
 

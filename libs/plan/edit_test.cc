@@ -69,15 +69,5 @@ TEST(ParseTarget, ReadsNumbersAndRelease) {
   }
 }
 
-TEST(OrderWarning, OnlyWhenIterationsDoNotRise) {
-  EXPECT_FALSE(OrderWarning(WithInputs({})));
-  EXPECT_FALSE(OrderWarning(WithInputs({90, 100, 110})));
-  EXPECT_FALSE(OrderWarning(WithInputs({std::nullopt, std::nullopt})));
-  EXPECT_FALSE(OrderWarning(WithInputs({1, std::nullopt, 2})));
-  EXPECT_TRUE(OrderWarning(WithInputs({100, 90})));
-  EXPECT_TRUE(OrderWarning(WithInputs({100, 100})));
-  EXPECT_TRUE(OrderWarning(WithInputs({100, std::nullopt, 90})));
-}
-
 }  // namespace
 }  // namespace ck::plan

@@ -4,8 +4,8 @@
 //   v.Member(name, member, default)    may be missing; written when it differs. optional<T>: missing when empty
 //   v.Nullable(name, optional)         null or missing when empty
 //   v.Positive(name, integer, default) >= 1
-//   v.Path / v.Seed / v.Sha256 / v.Style(name, text...)   text of that form
-//   v.CommonFrom(name, member)         index or path
+//   v.RequiredPath / v.Path / v.Seed / v.Sha256 / v.Style / v.MegatronFormat(name, member...)   text of that form
+//   v.CommonFromMember(name, member)   index or path
 //   v.Child(name, object)              an object with a table of its own
 #ifndef CK_PLAN_MEMBERS_H_
 #define CK_PLAN_MEMBERS_H_

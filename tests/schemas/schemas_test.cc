@@ -124,5 +124,36 @@ TEST(Schemas, StateTheDefaultsOfTheDecoder) {
   CheckDefaults(*definitions.Find("split")->AsObject(), json::Object().Set("op", "split").Set("to", "hf"), "split");
 }
 
+// The part of the manual from the heading to the next one.
+std::string Section(const std::string& manual, std::string_view heading) {
+  const size_t begin = manual.find(Cat("\n## ", heading, "\n"));
+  if (begin == std::string::npos) return "";
+  return manual.substr(begin, manual.find("\n## ", begin + 1) - begin);
+}
+
+void CheckSection(const std::string& manual, std::string_view heading, const json::Value& schema) {
+  const std::string section = Section(manual, heading);
+  EXPECT_NE(section, "") << heading;
+  for (const json::Member& member : schema.AsObject()->Find("properties")->AsObject()->members()) {
+    EXPECT_NE(section.find(Cat("`", member.first, "`")), std::string::npos) << heading << ": " << member.first;
+  }
+}
+
+TEST(Schemas, TheManualHasEveryMember) {
+  const std::string manual = ReadFile("docs/manual/plan.md");
+  const json::Value schema = json::Parse(ReadFile("docs/schemas/ck.plan.schema.json"));
+  const json::Object& definitions = *schema.AsObject()->Find("$defs")->AsObject();
+  const json::Object& document = *schema.AsObject()->Find("properties")->AsObject();
+  CheckSection(manual, "The document", schema);
+  CheckSection(manual, "inputs[]", *definitions.Find("input"));
+  CheckSection(manual, "coefficients", *document.Find("coefficients"));
+  CheckSection(manual, "Step merge", *definitions.Find("merge"));
+  CheckSection(manual, "Step retarget", *definitions.Find("retarget"));
+  CheckSection(manual, "Step retarget",
+               *definitions.Find("retarget")->AsObject()->Find("properties")->AsObject()->Find("mamba"));
+  CheckSection(manual, "Step split", *definitions.Find("split"));
+  CheckSection(manual, "target", *document.Find("target"));
+}
+
 }  // namespace
 }  // namespace ck::plan
