@@ -61,7 +61,8 @@ void Describe(const Names& names, po::options_description& description) {
   }
   std::string nearest = IsLong(name) ? NearestWord(name, candidates) : "";
   // An abbreviation is far from its word by distance.
-  const auto whole = std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) { return StartsWith(c, name); });
+  const auto whole =
+      std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) { return StartsWith(c, name); });
   if (nearest.empty() && IsLong(name) && whole != candidates.end()) nearest = *whole;
   throw UsageError("usage.unknown_option",
                    Cat("unknown option ", Quote(name), nearest.empty() ? "" : Cat("; did you mean ", nearest, "?")));
@@ -98,7 +99,7 @@ std::vector<po::option> RunBoost(const Names& names, const std::vector<std::stri
   }
 }
 
-// Boost takes any next argument as a value; "--output --dry-run" lacks one. What must begin so is written "--output=--x".
+// Boost takes any next argument as a value; "--output --dry-run" lacks one. Such a value is written "--output=--x".
 void CheckIsNoOption(const po::option& parsed, std::string_view name, const Names& names) {
   const bool adjacent = parsed.original_tokens.size() < 2;
   if (adjacent || parsed.value.empty()) return;
@@ -109,9 +110,9 @@ void CheckIsNoOption(const po::option& parsed, std::string_view name, const Name
 void CheckChoice(const Option& option, std::string_view name, const std::string& value) {
   if (option.choices.empty() || std::count(option.choices.begin(), option.choices.end(), value) > 0) return;
   const std::string nearest = NearestWord(value, option.choices);
-  throw UsageError("usage.bad_value", Cat("value of ", name, " is ", Quote(value), ", expected one of ",
-                                          Join(option.choices, ", "),
-                                          nearest.empty() ? "" : Cat("; did you mean ", nearest, "?")));
+  throw UsageError("usage.bad_value",
+                   Cat("value of ", name, " is ", Quote(value), ", expected one of ", Join(option.choices, ", "),
+                       nearest.empty() ? "" : Cat("; did you mean ", nearest, "?")));
 }
 
 void CheckOperands(const Operands& operands, const std::vector<std::string>& given) {

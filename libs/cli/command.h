@@ -1,10 +1,10 @@
 // The command line of a tool as a table: parsed, checked and printed as help from the same rows.
 //
-// Names    are whole: no abbreviations; a near miss is suggested. A row lists its aliases, among them the flag names of the
-//          programs that ck replaces, so that a script changes one word.
-// Parsing  opens nothing and reads no environment. `--` ends the options; `-` is an operand. "--name value", "--name=value",
-//          "-n value", "-nvalue".
-// General  options (--help, --version, --quiet, --verbose, --error-format) belong to every tool; Parse adds them to the table.
+// Names    are whole: no abbreviations; a near miss is suggested. A row lists its aliases, among them the flag names of
+//          the programs that ck replaces, so that a script changes one word.
+// Parsing  opens nothing and reads no environment. `--` ends the options; `-` is an operand. "--name value",
+//          "--name=value", "-n value", "-nvalue".
+// General  options (--help, --version, --quiet, --verbose, --error-format) belong to every tool; Parse adds them.
 // Errors.  usage.unknown_option, usage.missing_value, usage.unexpected_value, usage.duplicate_option, usage.bad_value,
 //          usage.missing_operand, usage.extra_operand (kUsage).
 #ifndef CK_CLI_COMMAND_H_
@@ -39,10 +39,12 @@ struct Option {
   Shown shown = Shown::kYes;              // kNo: accepted, not in help
 };
 
+inline constexpr size_t kAnyNumber = static_cast<size_t>(-1);
+
 struct Operands {
-  std::string name = {};       // "PATH"; empty: none are taken
+  std::string name = {};  // "PATH"; empty: none are taken
   size_t min_count = 0;
-  size_t max_count = 0;
+  size_t max_count = 0;  // kAnyNumber: no limit
 };
 
 struct ExitCode {
@@ -58,7 +60,7 @@ struct Command {
   Operands operands = {};
   std::vector<Option> options = {};
   std::vector<std::string> examples = {};
-  std::vector<ExitCode> exit_codes = {};   // meanings special to the tool; "" for a code it never has
+  std::vector<ExitCode> exit_codes = {};    // meanings special to the tool; "" for a code it never has
   std::vector<std::string> libraries = {};  // "zstd 1.5.4": what it links beside those of every tool, for --version
 };
 

@@ -19,9 +19,21 @@ Command TestCommand() {
       .operands = {.name = "PATH", .min_count = 0, .max_count = 3},
       .options =
           {
-              {.name = "--output", .aliases = {"-o", "--merge-output"}, .arity = Arity::kOne, .value = "DIR", .help = "Where to."},
-              {.name = "--style", .arity = Arity::kOne, .value = "S", .help = "How.", .choices = {"linear", "minus-sqrt"}},
-              {.name = "--filter", .arity = Arity::kRepeated, .value = "GLOB", .help = "Only these.", .group = "Filters"},
+              {.name = "--output",
+               .aliases = {"-o", "--merge-output"},
+               .arity = Arity::kOne,
+               .value = "DIR",
+               .help = "Where to."},
+              {.name = "--style",
+               .arity = Arity::kOne,
+               .value = "S",
+               .help = "How.",
+               .choices = {"linear", "minus-sqrt"}},
+              {.name = "--filter",
+               .arity = Arity::kRepeated,
+               .value = "GLOB",
+               .help = "Only these.",
+               .group = "Filters"},
               {.name = "--merge-inputs", .arity = Arity::kList, .value = "PATH", .help = "Inputs.", .group = "Filters"},
               {.name = "--dry-run", .aliases = {"-n"}, .help = "Write nothing."},
               {.name = "--ckpt-format", .arity = Arity::kOne, .value = "F", .help = "Ignored.", .shown = Shown::kNo},
@@ -53,7 +65,8 @@ TEST(Command, OperandsKeepTheirOrder) {
 }
 
 TEST(Command, ListsAndRepeats) {
-  const Args args = ParseText({"--merge-inputs", "A:0.5", "B:-0.5", "--filter", "x*", "--filter=y", "--merge-inputs", "C:1", "--", "D"});
+  const Args args = ParseText(
+      {"--merge-inputs", "A:0.5", "B:-0.5", "--filter", "x*", "--filter=y", "--merge-inputs", "C:1", "--", "D"});
   EXPECT_EQ(args.All("--merge-inputs"), (std::vector<std::string>{"A:0.5", "B:-0.5", "C:1"}));
   EXPECT_EQ(args.All("--filter"), (std::vector<std::string>{"x*", "y"}));
   EXPECT_EQ(args.operands(), std::vector<std::string>{"D"});
@@ -231,10 +244,12 @@ TEST(Values, BadValuesNameTheOption) {
   EXPECT_EQ(ParseDoubleValue("--x", "-0.25"), -0.25);
   EXPECT_EQ(message_of([] { ParseUintValue("--x", "-7"); }),
             "usage.bad_value value of --x is '-7', expected an integer of 0 or more");
-  EXPECT_EQ(message_of([] { ParseIntValue("--x", "7.0"); }), "usage.bad_value value of --x is '7.0', expected an integer");
+  EXPECT_EQ(message_of([] { ParseIntValue("--x", "7.0"); }),
+            "usage.bad_value value of --x is '7.0', expected an integer");
   EXPECT_EQ(message_of([] { ParseDoubleValue("--x", "0,5"); }),
             "usage.bad_value value of --x is '0,5', expected a number such as 0.25");
-  EXPECT_EQ(message_of([] { ParseDoubleValue("--x", "1e999"); }), "usage.bad_value value of --x is '1e999', expected a finite number");
+  EXPECT_EQ(message_of([] { ParseDoubleValue("--x", "1e999"); }),
+            "usage.bad_value value of --x is '1e999', expected a finite number");
   EXPECT_EQ(message_of([] { ParseBytesValue("--x", "5G"); }),
             "usage.bad_value value of --x is '5G', expected a number of bytes such as 5000000000, 5GB or 4.5GiB");
 }

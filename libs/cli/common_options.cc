@@ -13,7 +13,7 @@ namespace ck::cli {
 
 namespace {
 
-constexpr uint64_t kMaxThreads = 4096;  // more than any machine has; a typing error, not a wish
+constexpr uint64_t kMaxThreads = 4096;   // more than any machine has; a typing error, not a wish
 constexpr int kMaxProcessors = 1 << 16;  // size of the largest affinity mask tried
 
 const char kRunGroup[] = "Running";
@@ -73,8 +73,8 @@ unsigned ReadThreads(const Args& args) {
   const auto threads = args.GetUint("--threads");
   if (!threads) return AvailableThreads();
   if (*threads < 1 || *threads > kMaxThreads) {
-    throw UsageError("usage.bad_value", Cat("value of ", args.NameUsed("--threads"), " is ", *threads, ", expected 1 to ",
-                                            kMaxThreads));
+    throw UsageError("usage.bad_value",
+                     Cat("value of ", args.NameUsed("--threads"), " is ", *threads, ", expected 1 to ", kMaxThreads));
   }
   return static_cast<unsigned>(*threads);
 }
@@ -99,7 +99,9 @@ std::vector<Option> TargetOptions() {
        .value = "N",
        .help = "Publish as iter_N of the output directory and move its marker there.",
        .group = kTargetGroup},
-      {.name = "--release", .help = "Publish as release of the output directory and move its marker there.", .group = kTargetGroup},
+      {.name = "--release",
+       .help = "Publish as release of the output directory and move its marker there.",
+       .group = kTargetGroup},
       {.name = "--force-marker",
        .help = "Move the marker also to a lower iteration than the one it names.",
        .group = kTargetGroup},
@@ -150,7 +152,8 @@ void RefuseTogether(const Args& args, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!args.Has(name)) continue;
     if (!first.empty()) {
-      throw UsageError("usage.conflict", Cat("options ", first, " and ", args.NameUsed(name), " contradict each other"));
+      throw UsageError("usage.conflict",
+                       Cat("options ", first, " and ", args.NameUsed(name), " contradict each other"));
     }
     first = args.NameUsed(name);
   }

@@ -13,8 +13,9 @@ namespace ck::cli {
 namespace {
 
 Args ParseText(const std::vector<std::string>& arguments) {
-  const Command command{.tool = "ck-test",
-                        .options = Concat({{OutputOption({"--merge-output"})}, RunOptions(), TargetOptions(), ViewOptions()})};
+  const Command command{
+      .tool = "ck-test",
+      .options = Concat({{OutputOption({"--merge-output"})}, RunOptions(), TargetOptions(), ViewOptions()})};
   return Parse(command, arguments);
 }
 
@@ -45,7 +46,8 @@ TEST(CommonOptions, Defaults) {
 }
 
 TEST(CommonOptions, Given) {
-  const RunSettings run = ReadRunSettings(ParseText({"-n", "-j", "3", "--progress=always", "--report", "R", "--no-fsync"}));
+  const RunSettings run =
+      ReadRunSettings(ParseText({"-n", "-j", "3", "--progress=always", "--report", "R", "--no-fsync"}));
   EXPECT_EQ(run.dry_run, DryRun::kYes);
   EXPECT_EQ(run.threads, 3u);
   EXPECT_EQ(run.progress, ProgressMode::kAlways);
@@ -60,7 +62,8 @@ TEST(CommonOptions, Given) {
 TEST(CommonOptions, Refused) {
   EXPECT_EQ(UsageErrorOf({"-j", "0"}), "usage.bad_value: value of -j is 0, expected 1 to 4096");
   EXPECT_EQ(UsageErrorOf({"--threads", "4097"}), "usage.bad_value: value of --threads is 4097, expected 1 to 4096");
-  EXPECT_EQ(UsageErrorOf({"--iteration", "-1"}), "usage.bad_value: value of --iteration is '-1', expected an integer of 0 or more");
+  EXPECT_EQ(UsageErrorOf({"--iteration", "-1"}),
+            "usage.bad_value: value of --iteration is '-1', expected an integer of 0 or more");
   EXPECT_EQ(UsageErrorOf({"--output-iteration", "5", "--release"}),
             "usage.conflict: options --output-iteration and --release contradict each other");
   EXPECT_EQ(UsageErrorOf({"--json", "--table"}), "usage.conflict: options --json and --table contradict each other");

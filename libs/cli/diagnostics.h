@@ -1,8 +1,8 @@
 // Errors, warnings and notes for people, one line each on stderr.
 //
 // Text     "ck-merge: MESSAGE [id]", "ck-merge: warning: MESSAGE [id]", "ck-merge: MESSAGE".
-// JSON     {"tool":...,"severity":"error"|"warning"|"note","id":...,"message":...,"exit":...}; errors alone have "exit",
-//          notes no "id".
+// JSON     {"tool":...,"severity":"error"|"warning"|"note","id":...,"message":...,"exit":...}; only errors have
+//          "exit", notes have no "id".
 // Threads. All functions may be called from any thread.
 #ifndef CK_CLI_DIAGNOSTICS_H_
 #define CK_CLI_DIAGNOSTICS_H_

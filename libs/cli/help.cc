@@ -1,5 +1,4 @@
 #include <algorithm>
-
 #include <boost/version.hpp>
 
 #include "libs/base/text.h"
@@ -99,7 +98,8 @@ void AppendOptions(std::string& out, const std::vector<Option>& table, size_t co
 void AppendExitCodes(std::string& out, const std::vector<ExitCode>& special, size_t columns) {
   out += "\nExit codes:\n";
   for (const ExitCode& standard : StandardExitCodes()) {
-    const auto own = std::find_if(special.begin(), special.end(), [&](const ExitCode& e) { return e.code == standard.code; });
+    const auto own =
+        std::find_if(special.begin(), special.end(), [&](const ExitCode& e) { return e.code == standard.code; });
     const std::string& meaning = own == special.end() ? standard.meaning : own->meaning;
     if (meaning.empty()) continue;
     const std::string number = Cat("  ", standard.code);

@@ -37,10 +37,11 @@ void CheckSingleProcess(const Context& context, const Environment& environment) 
   const Launch launch = DetectLaunch(environment);
   if (launch.size <= 1) return;
   if (launch.rank > 0) throw SilentExit{static_cast<int>(Code::kUsage)};
-  throw UsageError("ranks.no_mpi",
-                   Cat("started ", launch.size, " times (", launch.variable, "=", launch.size,
-                       "), but this build cannot share the work between ranks; start it once and use threads: 'srun -n 1 -c 16 ",
-                       context.command.tool, " --threads 16 ...'"));
+  throw UsageError(
+      "ranks.no_mpi",
+      Cat("started ", launch.size, " times (", launch.variable, "=", launch.size,
+          "), but this build cannot share the work between ranks; start it once and use threads: 'srun -n 1 -c 16 ",
+          context.command.tool, " --threads 16 ...'"));
 }
 
 void CheckSingleProcess(const Context& context) {

@@ -1,7 +1,7 @@
 // Were we started several times by a launcher (srun, mpirun, torchrun)? Each copy would write the same output.
 //
-// Only variables that a launcher sets for each of its tasks count: SLURM_NTASKS alone also stands in the environment of a
-// batch script, which runs once.
+// Only variables that a launcher sets for each of its tasks count: SLURM_NTASKS alone also stands in the environment of
+// a batch script, which runs once.
 #ifndef CK_CLI_LAUNCHER_H_
 #define CK_CLI_LAUNCHER_H_
 

@@ -10,7 +10,8 @@
 namespace ck::cli {
 namespace {
 
-constexpr const char* kPlan = R"({"schema": "ck.plan", "version": "1.0", "inputs": [{"path": "/run/iter_0000010", "format": "torch_dist"}]})";
+constexpr const char* kPlan =
+    R"({"schema": "ck.plan", "version": "1.0", "inputs": [{"path": "/run/iter_0000010", "format": "torch_dist"}]})";
 
 std::string TempFile(const std::string& name, const std::string& text) {
   const std::string path = testing::TempDir() + name;

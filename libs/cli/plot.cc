@@ -47,7 +47,8 @@ std::vector<std::string> Bars(const std::vector<double>& values, size_t columns)
     const size_t width = (halves + 1) / 2;
     std::string bar;
     if (value < 0) {
-      bar = std::string(left - std::min(left, width), ' ') + (halves % 2 != 0 ? kRightHalf : "") + Repeat(kFull, halves / 2);
+      bar = std::string(left - std::min(left, width), ' ') + (halves % 2 != 0 ? kRightHalf : "") +
+            Repeat(kFull, halves / 2);
     } else if (value > 0) {
       bar = std::string(left, ' ') + Repeat(kFull, halves / 2) + (halves % 2 != 0 ? kLeftHalf : "");
     }

@@ -14,14 +14,16 @@ struct Range {
 };
 
 constexpr Range kZeroWidth[] = {{0x300, 0x370}, {0x200B, 0x2010}, {0x20D0, 0x2100}, {0xFE00, 0xFE10}, {0xFE20, 0xFE30}};
-constexpr Range kWide[] = {{0x1100, 0x1160}, {0x2E80, 0xA4D0},   {0xAC00, 0xD7A4},   {0xF900, 0xFB00},  {0xFE30, 0xFE70},
-                           {0xFF00, 0xFF61}, {0xFFE0, 0xFFE7},   {0x1F300, 0x1F650}, {0x1F900, 0x1FA00}, {0x20000, 0x3FFFE}};
-// C0, DEL and C1; marks, embeddings, overrides and isolates of the bidirectional algorithm; line and paragraph separators.
+constexpr Range kWide[] = {{0x1100, 0x1160},   {0x2E80, 0xA4D0},  {0xAC00, 0xD7A4}, {0xF900, 0xFB00},
+                           {0xFE30, 0xFE70},   {0xFF00, 0xFF61},  {0xFFE0, 0xFFE7}, {0x1F300, 0x1F650},
+                           {0x1F900, 0x1FA00}, {0x20000, 0x3FFFE}};
+// C0, DEL and C1; marks, embeddings, overrides and isolates of bidirectional text; line and paragraph separators.
 constexpr Range kUnsafe[] = {{0, 0x20}, {0x7F, 0xA0}, {0x200E, 0x2010}, {0x2028, 0x202F}, {0x2066, 0x206A}};
 
 template <size_t kCount>
 bool Contains(const Range (&ranges)[kCount], uint32_t code) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) { return r.begin <= code && code < r.end; });
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](const Range& r) { return r.begin <= code && code < r.end; });
 }
 
 // The bytes of the next character, which is well-formed, or 1 for a byte that starts none. `code` is its code point.

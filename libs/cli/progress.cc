@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(200);
 constexpr auto kLogInterval = std::chrono::seconds(10);
-constexpr double kSmoothing = 0.2;                    // weight of the newest interval in the rate shown
+constexpr double kSmoothing = 0.2;                      // weight of the newest interval in the rate shown
 constexpr uint64_t kMaxSecondsShown = 100 * 24 * 3600;  // a longer estimate says nothing
 
 std::string TwoDigits(uint64_t value) { return Cat(value < 10 ? "0" : "", value); }

@@ -1,6 +1,6 @@
 // How far a long run is: bytes, rate and time left, on stderr.
 //
-// A terminal gets one line that is rewritten; --progress=always without a terminal gets a line now and then, for job logs.
+// A terminal gets one line that is rewritten; --progress=always without a terminal gets a line now and then.
 // Threads. Add may be called from any thread and costs one relaxed atomic addition. A thread of its own draws.
 #ifndef CK_CLI_PROGRESS_H_
 #define CK_CLI_PROGRESS_H_

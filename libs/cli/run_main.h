@@ -2,8 +2,8 @@
 //
 // Order.   --help and --version are answered first; then the command line is parsed; then the body runs; its result is
 //          written to stdout as the last act. On any error stdout stays empty.
-// Exit.    What the body returns (0, or 1 for "the answer is no", which the body has said with PrintAnswerNo); for ck::Error
-//          its code; std::bad_alloc is 4 memory.exhausted; any other exception is 70 internal.exception.
+// Exit.    What the body returns (0, or 1 for "the answer is no", which the body has said with PrintAnswerNo); for
+//          ck::Error its code; std::bad_alloc is 4 memory.exhausted; any other exception is 70 internal.exception.
 #ifndef CK_CLI_RUN_MAIN_H_
 #define CK_CLI_RUN_MAIN_H_
 

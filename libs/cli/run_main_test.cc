@@ -24,11 +24,12 @@ int RunTool(StringStreams& streams, std::vector<const char*> arguments, const Bo
 
 TEST(RunMain, ResultAndExitCodeOfTheBody) {
   StringStreams streams;
-  EXPECT_EQ(RunTool(streams, {}, [](Context& context) {
-              context.streams.Print("{}\n");
-              context.diagnostics.PrintAnswerNo("validate.findings", "2 findings");
-              return 1;
-            }),
+  EXPECT_EQ(RunTool(streams, {},
+                    [](Context& context) {
+                      context.streams.Print("{}\n");
+                      context.diagnostics.PrintAnswerNo("validate.findings", "2 findings");
+                      return 1;
+                    }),
             1);
   EXPECT_EQ(streams.output, "{}\n");
   EXPECT_EQ(streams.error, "ck-test: 2 findings [validate.findings]\n");
@@ -45,14 +46,12 @@ TEST(RunMain, FaultsAreOneLineAndStdoutStaysEmpty) {
        [](Context&) -> int { throw InputError("zip.no_end_record", "a.pt: no end record"); },
        3,
        "ck-test: a.pt: no end record [zip.no_end_record]\n"},
-      {{},
-       [](Context&) -> int { throw InputError("x.y", "two\nlines"); },
-       3,
-       "ck-test: two\\x0alines [x.y]\n"},
+      {{}, [](Context&) -> int { throw InputError("x.y", "two\nlines"); }, 3, "ck-test: two\\x0alines [x.y]\n"},
       {{"--error-format=json"},
        [](Context&) -> int { throw PreconditionError("publish.exists", "\"OUT\" \\ exists"); },
        5,
-       "{\"tool\":\"ck-test\",\"severity\":\"error\",\"id\":\"publish.exists\",\"message\":\"\\\"OUT\\\" \\\\ exists\",\"exit\":5}\n"},
+       "{\"tool\":\"ck-test\",\"severity\":\"error\",\"id\":\"publish.exists\",\"message\":\"\\\"OUT\\\" \\\\ "
+       "exists\",\"exit\":5}\n"},
       {{}, [](Context&) -> int { throw std::bad_alloc(); }, 4, "ck-test: out of memory [memory.exhausted]\n"},
       {{},
        [](Context&) -> int { throw std::runtime_error("vector"); },
@@ -66,7 +65,8 @@ TEST(RunMain, FaultsAreOneLineAndStdoutStaysEmpty) {
       {{"--bogus", "--error-format", "json"},
        [](Context&) { return 0; },
        2,
-       "{\"tool\":\"ck-test\",\"severity\":\"error\",\"id\":\"usage.unknown_option\",\"message\":\"unknown option '--bogus' "
+       "{\"tool\":\"ck-test\",\"severity\":\"error\",\"id\":\"usage.unknown_option\",\"message\":\"unknown option "
+       "'--bogus' "
        "(try 'ck-test --help')\",\"exit\":2}\n"},
       {{"-q", "-v"},
        [](Context&) { return 0; },
@@ -76,10 +76,10 @@ TEST(RunMain, FaultsAreOneLineAndStdoutStaysEmpty) {
   for (const auto& c : kCases) {
     StringStreams streams;
     EXPECT_EQ(RunTool(streams, c.arguments,
-                  [&](Context& context) {
-                    context.streams.Print("half a result");
-                    return c.body(context);
-                  }),
+                      [&](Context& context) {
+                        context.streams.Print("half a result");
+                        return c.body(context);
+                      }),
               c.exit_code);
     EXPECT_EQ(streams.error, c.error);
     EXPECT_EQ(streams.output, "");
@@ -89,10 +89,11 @@ TEST(RunMain, FaultsAreOneLineAndStdoutStaysEmpty) {
 TEST(RunMain, AResultThatCannotBeWrittenIsExit4) {
   StringStreams streams;
   streams.write_fault = EPIPE;
-  EXPECT_EQ(RunTool(streams, {}, [](Context& context) {
-              context.streams.Print("{}\n");
-              return 0;
-            }),
+  EXPECT_EQ(RunTool(streams, {},
+                    [](Context& context) {
+                      context.streams.Print("{}\n");
+                      return 0;
+                    }),
             4);
   EXPECT_EQ(streams.error, "ck-test: cannot write the result to stdout: Broken pipe [stdout.write_failed]\n");
 }
@@ -149,13 +150,13 @@ TEST(Launcher, OneSpeaksAllExit) {
   for (const auto& c : kCases) {
     StringStreams streams;
     EXPECT_EQ(RunTool(streams, {},
-                  [&](Context& context) {
-                    CheckSingleProcess(context, [&](const std::string& name) -> std::optional<std::string> {
-                      const auto it = c.environment.find(name);
-                      return it == c.environment.end() ? std::nullopt : std::optional(it->second);
-                    });
-                    return 0;
-                  }),
+                      [&](Context& context) {
+                        CheckSingleProcess(context, [&](const std::string& name) -> std::optional<std::string> {
+                          const auto it = c.environment.find(name);
+                          return it == c.environment.end() ? std::nullopt : std::optional(it->second);
+                        });
+                        return 0;
+                      }),
               c.exit_code);
     EXPECT_EQ(streams.error.find("[ranks.no_mpi]") != std::string::npos, c.speaks) << streams.error;
   }

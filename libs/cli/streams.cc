@@ -15,7 +15,7 @@ namespace ck::cli {
 
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;                     // the capacity of a pipe
+constexpr size_t kReadBytes = 64 * 1024;  // the capacity of a pipe
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 // Writes all of `text`; returns an errno value, 0 for success.
@@ -42,7 +42,8 @@ void FillClosed(int fd, int flags) {
 
 std::string Streams::ReadInput(uint64_t limit_bytes) {
   if (InputIsTerminal()) {
-    throw UsageError("usage.no_input", "no input: stdin is a terminal, expected a plan from a pipe, or a path as an argument");
+    throw UsageError("usage.no_input",
+                     "no input: stdin is a terminal, expected a plan from a pipe, or a path as an argument");
   }
   std::string text, buffer(kReadBytes, '\0');
   while (true) {

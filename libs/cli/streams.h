@@ -1,9 +1,10 @@
 // stdin, stdout, stderr and "is it a terminal" as one object that is passed in, so that a test can construct them.
 //
-// stdout   holds the result, complete or empty: Print collects, FinishOutput writes everything as the last act of a tool.
+// stdout   holds the result, complete or empty: Print collects, FinishOutput writes it all as the last act of a tool.
 // stderr   is for people. A status line (progress) is removed before any other text, so lines never mix.
 // Threads. The stderr functions may be called from any thread; the others belong to the main thread.
-// Errors.  stdin.read_failed, stdout.write_failed (kEnvironment); stdin.empty, stdin.too_long (kInput); usage.no_input (kUsage).
+// Errors.  stdin.read_failed, stdout.write_failed (kEnvironment); stdin.empty, stdin.too_long (kInput);
+//          usage.no_input (kUsage).
 #ifndef CK_CLI_STREAMS_H_
 #define CK_CLI_STREAMS_H_
 
@@ -77,8 +78,8 @@ class FdStreams : public Streams {
   int input_, output_, error_;
 };
 
-// The process's own descriptors. Ignores SIGPIPE (a closed pipe is stdout.write_failed) and fills descriptors 0 to 2 that
-// the caller closed with ones that fail, so that no data file can become "stdout". Construct it first in main.
+// The process's own descriptors. Ignores SIGPIPE (a closed pipe is stdout.write_failed) and fills descriptors 0 to 2
+// that the caller closed with ones that fail, so that no data file can become "stdout". Construct it first in main.
 class ProcessStreams : public FdStreams {
  public:
   ProcessStreams();

@@ -11,8 +11,8 @@
 
 namespace ck::cli {
 
-// A number of bytes: "5000000000", "5GB" (decimal), "1.5GiB" (binary); units B, kB, MB, GB, TB, PB and KiB to PiB in any
-// case. nullopt for anything else, for a fraction of a byte, and on overflow.
+// A number of bytes: "5000000000", "5GB" (decimal), "1.5GiB" (binary); units B, kB, MB, GB, TB, PB and KiB to PiB in
+// any case. nullopt for anything else, for a fraction of a byte, and on overflow.
 std::optional<uint64_t> ParseBytes(std::string_view text);
 
 // `option` is the name for the message.

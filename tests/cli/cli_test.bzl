@@ -15,9 +15,9 @@ def cli_test(name = "cases", tools = [], data = [], size = "small", **kwargs):
         size = size,
         srcs = ["//tests/cli:python3.sh"],
         args = ["tests/cli/runner.py", "--suite", native.package_name()] +
-               ["--schema-check=$(rootpath //tests/cli:schema_check)"] +
+               ["--schema-check=$(rootpath //tests/schemas:check_documents)"] +
                ["--tool=$(rootpath %s)" % tool for tool in tools],
-        data = ["//tests/cli:runner.py", "//tests/cli:schema_check", "//docs/schemas"] + tools + data +
+        data = ["//tests/cli:runner.py", "//tests/schemas:check_documents"] + tools + data +
                native.glob(["*/**"]),
         **kwargs
     )

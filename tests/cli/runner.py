@@ -99,7 +99,7 @@ def document_schema(stdout: bytes):
 def schema_violation(stdout: bytes, schema_check):
     if schema_check is None or document_schema(stdout) is None:
         return ""
-    done = subprocess.run([schema_check], input=stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_SECONDS)
+    done = subprocess.run([schema_check, "/dev/stdin"], input=stdout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_SECONDS)
     return "" if done.returncode == 0 else "stdout violates its schema:\n" + done.stdout.decode("utf-8", "replace")
 
 
@@ -151,7 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", required=True, help="the suite's folder, from the root of the repository")
     parser.add_argument("--tool", action="append", default=[], help="a tool's binary; its folder is put on PATH")
-    parser.add_argument("--schema-check", help="the binary that checks a document on stdin against its schema")
+    parser.add_argument("--schema-check", help="the binary that checks the files named against their schemas")
     options = parser.parse_args()
 
     root = pathlib.Path.cwd()

@@ -29,7 +29,8 @@ bool IsSchedule(const std::optional<std::string>& style) {
 }
 
 size_t CountWeighted(const plan::Plan& plan) {
-  return static_cast<size_t>(std::count_if(plan.inputs.begin(), plan.inputs.end(), [](const plan::Input& i) { return i.weight.has_value(); }));
+  return static_cast<size_t>(
+      std::count_if(plan.inputs.begin(), plan.inputs.end(), [](const plan::Input& i) { return i.weight.has_value(); }));
 }
 
 std::vector<double> WeightsOf(const plan::Plan& plan) {
@@ -51,8 +52,9 @@ void ApplySchedule(plan::Plan& plan, const Options& options) {
 
 void ApplyManual(plan::Plan& plan, std::vector<double> weights, bool normalize) {
   if (weights.size() != plan.inputs.size()) {
-    throw InputError("coeffs.count_differs", Cat("--weights gives ", weights.size(), ", expected one per input of the plan, which has ",
-                                                 plan.inputs.size()));
+    throw InputError("coeffs.count_differs",
+                     Cat("--weights gives ", weights.size(), ", expected one per input of the plan, which has ",
+                         plan.inputs.size()));
   }
   SetWeights(plan, normalize ? coefficients::Normalize(weights) : weights);
   plan.coefficients = {.style = kManual, .seed = "0", .normalized = normalize};
@@ -66,15 +68,16 @@ void Weigh(plan::Plan& plan, const Options& options) {
   } else if (options.style || weighted == 0) {
     ApplySchedule(plan, options);
   } else if (weighted < plan.inputs.size()) {
-    throw InputError("coeffs.partly_weighted", Cat(weighted, " of ", plan.inputs.size(), " inputs have a weight, expected all or none; "
+    throw InputError("coeffs.partly_weighted", Cat(weighted, " of ", plan.inputs.size(),
+                                                   " inputs have a weight, expected all or none; "
                                                    "give --style or --weights to replace them"));
   } else if (options.normalize) {
     ApplyManual(plan, WeightsOf(plan), true);
   }
 }
 
-// A schedule is over checkpoints from the oldest to the newest; the plan's order is what it goes by. The weights of linear are
-// equal but for their last bits: there the order says nothing.
+// A schedule is over checkpoints from the oldest to the newest; the plan's order is what it goes by. The weights of
+// linear are equal but for their last bits: there the order says nothing.
 void WarnAboutOrder(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   if (StartsWith(*plan.coefficients.style, "linear")) return;
   for (size_t i = 1; i < plan.inputs.size(); ++i) {
@@ -89,7 +92,8 @@ void WarnAboutOrder(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
 void Warn(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   if (IsSchedule(plan.coefficients.style)) return WarnAboutOrder(plan, diagnostics);
   const auto normalized = plan.coefficients.normalized ? coefficients::Normalized::kYes : coefficients::Normalized::kNo;
-  for (const auto& warning : coefficients::Warnings(WeightsOf(plan), normalized)) diagnostics.Warn(warning.id, warning.message);
+  for (const auto& warning : coefficients::Warnings(WeightsOf(plan), normalized))
+    diagnostics.Warn(warning.id, warning.message);
 }
 
 std::string Total(const std::vector<double>& weights) {
@@ -124,7 +128,9 @@ int Run(cli::Context& context) {
   if (options.count) {
     const std::string style = options.style.value_or(kDefaultStyle);
     const std::vector<double> weights = coefficients::Schedule(style, *options.count, options.seed);
-    context.streams.Print(view == cli::View::kTable ? ScheduleTable(weights) : json::Write(plan::ToJson({style, options.seed, weights}), {.indent = 2}));
+    context.streams.Print(view == cli::View::kTable
+                              ? ScheduleTable(weights)
+                              : json::Write(plan::ToJson({style, options.seed, weights}), {.indent = 2}));
     return 0;
   }
   plan::Plan plan = cli::ReadPlan(context.streams, options.plan);

@@ -39,7 +39,8 @@ cli::Command CommandLine() {
                 "ck-coeffs --normalize [PLAN]", "ck-coeffs --count N [--style STYLE] [--seed N]"},
       .description =
           "Reads the plan PLAN, or stdin, and prints it with the weights; nothing else in it changes.\n\n"
-          "Without an option the weights that the plan has are kept, and a plan without weights gets the schedule linear. "
+          "Without an option the weights that the plan has are kept, and a plan without weights gets the schedule "
+          "linear. "
           "A schedule goes by the order of the inputs, oldest first.",
       .operands = {.name = "PLAN", .min_count = 0, .max_count = 1},
       .options = cli::Concat(
@@ -59,7 +60,8 @@ cli::Command CommandLine() {
                 .arity = Arity::kOne,
                 .value = "W,W,...",
                 .help = "One weight per input, in the order of the inputs, used exactly as given."},
-               {.name = "--normalize", .help = "Divide each weight by their sum. A schedule needs no dividing and is left as it is."},
+               {.name = "--normalize",
+                .help = "Divide each weight by their sum. A schedule needs no dividing and is left as it is."},
                {.name = "--count",
                 .arity = Arity::kOne,
                 .value = "N",
@@ -78,7 +80,8 @@ Options ReadOptions(const cli::Args& args) {
   cli::RefuseTogether(args, {"--count", "--weights"});
   cli::RefuseTogether(args, {"--count", "--normalize"});
   if (args.Has("--seed") && !args.Has("--style")) {
-    throw UsageError("usage.missing_option", Cat("option ", args.NameUsed("--seed"), " needs --style: it says how to scramble"));
+    throw UsageError("usage.missing_option",
+                     Cat("option ", args.NameUsed("--seed"), " needs --style: it says how to scramble"));
   }
   Options options;
   options.style = args.Get("--style");

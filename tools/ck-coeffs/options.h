@@ -12,12 +12,12 @@
 namespace ck::coeffs {
 
 struct Options {
-  std::optional<std::string> plan;             // file; nullopt: stdin
-  std::optional<std::string> style;            // one of the six
+  std::optional<std::string> plan;   // file; nullopt: stdin
+  std::optional<std::string> style;  // one of the six
   std::string seed = "0";
   std::optional<std::vector<double>> weights;  // finite
   bool normalize = false;
-  std::optional<uint64_t> count;               // 1 to coefficients::kMaxCount; then no plan is read
+  std::optional<uint64_t> count;  // 1 to coefficients::kMaxCount; then no plan is read
 };
 
 cli::Command CommandLine();
