@@ -110,8 +110,13 @@ def fill(state, seed):
 
 
 def arguments(settings, iteration):
-    """An argument Namespace as training code stores it: plain values, enums, dtypes, a Size and numpy values."""
+    """An argument Namespace as training code stores it: plain values, enums, dtypes, a Size, a signal, a numpy array.
+
+    Only what Megatron takes back from a `common.pt`: it refuses numpy scalars there, though not in embedded common state.
+    """
     import argparse
+    import signal
+    import types
     import numpy
     from megatron.core.enums import ModelType
     from megatron.core.transformer.enums import AttnBackend
@@ -130,7 +135,8 @@ def arguments(settings, iteration):
         model_type=ModelType.encoder_or_decoder, attention_backend=AttnBackend.auto, params_dtype=settings.params_dtype,
         bf16=settings.bf16, fp16=settings.fp16, iteration=iteration, consumed_train_samples=iteration * 8,
         train_iters=5000, train_samples=None, lr=3e-4, data_path=["corpus.bin", 0.75], ckpt_format="torch_dist",
-        sample_shape=torch.Size([2, 7]), loss_scale=numpy.float64(65536.0), seed=numpy.int64(1234))
+        sample_shape=torch.Size([2, 7]), exit_signal=signal.SIGTERM, tokenizer=types.SimpleNamespace(kind="none", size=25),
+        shuffle_seed=numpy.array([31], dtype=numpy.uint32))
 
 
 def save(path, state, iteration, args, integrity=False, **common):
