@@ -30,6 +30,26 @@ constexpr uint32_t kNoMemo = std::numeric_limits<uint32_t>::max();
   throw InputError("pickle.unwritable", Cat("the object cannot be pickled: ", why));
 }
 
+struct Name {
+  std::string_view module, name;
+};
+
+// Python 3 spells the names of Python 2, which its pickler still writes in protocol 2, differently from protocol 3 on. These are the ones
+// that occur in pickles of PyTorch and Megatron.
+Name Python3Name(Name old) {
+  constexpr Name kRenamed[][2] = {
+      {{"__builtin__", "long"}, {"builtins", "int"}},
+      {{"__builtin__", "unicode"}, {"builtins", "str"}},
+      {{"__builtin__", "xrange"}, {"builtins", "range"}},
+  };
+  for (const auto& [from, to] : kRenamed) {
+    if (old.module == from.module && old.name == from.name) return to;
+  }
+  if (old.module == "__builtin__") return {"builtins", old.name};
+  if (old.module == "copy_reg") return {"copyreg", old.name};
+  return old;
+}
+
 // One thing to do; those of a node's parts wait on a stack, so that depth costs memory and no calls.
 struct Task {
   enum class Kind : uint8_t { kWrite, kOp, kFinish };
@@ -208,8 +228,9 @@ class Writer {
     const auto [place, is_new] = global_memo_.try_emplace({module, name}, kNoMemo);
     if (!is_new) return Get(place->second);
     if (protocol_ == Protocol::k4) {
-      WriteText(module);
-      WriteText(name);
+      const Name spelled = Python3Name({module, name});
+      WriteText(spelled.module);
+      WriteText(spelled.name);
       Put(Op::kStackGlobal);
     } else {
       Put(Op::kGlobal);

@@ -200,6 +200,23 @@ TEST_F(EncodeTest, GlobalsAreWrittenOnce) {
   EXPECT_EQ(Encode(root), PickleBuilder().Proto(2).Global("torch", "int8").Put(0).Get(0).Op(Op::kTuple2).Stop());
 }
 
+TEST_F(EncodeTest, Protocol4HasThePython3Names) {
+  const std::pair<std::pair<const char*, const char*>, std::pair<const char*, const char*>> cases[] = {
+      {{"__builtin__", "set"}, {"builtins", "set"}},
+      {{"__builtin__", "long"}, {"builtins", "int"}},
+      {{"__builtin__", "xrange"}, {"builtins", "range"}},
+      {{"copy_reg", "_reconstructor"}, {"copyreg", "_reconstructor"}},
+      {{"torch", "long"}, {"torch", "long"}},
+  };
+  for (const auto& [old_name, new_name] : cases) {
+    const Ref global = graph_.NewGlobal(old_name.first, old_name.second);
+    Encode(global, Protocol::k4);
+    EXPECT_TRUE(back_.graph.IsGlobal(back_.root, new_name.first, new_name.second)) << old_name.second;
+    Encode(global, Protocol::k2);
+    EXPECT_EQ(Compare(global), "");
+  }
+}
+
 TEST_F(EncodeTest, LongContainersGoInBatches) {
   const Ref list = graph_.NewList({});
   const Ref dict = graph_.NewDict();
