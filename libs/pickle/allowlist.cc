@@ -21,22 +21,27 @@ struct Names {
 constexpr Names kKnown[] = {
     // DCP metadata. Before torch 2.0 the package was torch.distributed._shard.checkpoint.
     {"torch.distributed.checkpoint.metadata",
-     " Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata MetadataIndex TensorProperties _MEM_FORMAT_ENCODING "
+     " Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata MetadataIndex TensorProperties "
+     "_MEM_FORMAT_ENCODING "
      "StorageMeta "},
     {"torch.distributed.checkpoint.filesystem", " _StorageInfo _StoragePrefix "},
     {"torch.distributed.checkpoint.planner", " SavePlan WriteItem WriteItemType TensorWriteData BytesIOWriteData "},
     {"torch.distributed._shard.checkpoint.metadata",
-     " Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata MetadataIndex TensorProperties _MEM_FORMAT_ENCODING "
+     " Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata MetadataIndex TensorProperties "
+     "_MEM_FORMAT_ENCODING "
      "StorageMeta "},
     {"torch.distributed._shard.checkpoint.filesystem", " _StorageInfo _StoragePrefix "},
-    {"torch.distributed._shard.checkpoint.planner", " SavePlan WriteItem WriteItemType TensorWriteData BytesIOWriteData "},
+    {"torch.distributed._shard.checkpoint.planner",
+     " SavePlan WriteItem WriteItemType TensorWriteData BytesIOWriteData "},
     {"torch.distributed._shard.sharded_tensor.metadata", " TensorProperties MEM_FORMAT_ENCODING "},
     {"megatron.core.dist_checkpointing.strategies.torch", " MCoreMetadata MCoreSavePlan "},
     {"pathlib", " PosixPath PurePosixPath WindowsPath PureWindowsPath "},
     {"pathlib._local", " PosixPath PurePosixPath WindowsPath PureWindowsPath "},
-    // What the weights-only loader of PyTorch knows by itself. Types that ck has no name for stand here, the others are in DType.
+    // What the weights-only loader of PyTorch knows by itself. Types that ck has no name for stand here, the others are
+    // in DType.
     {"torch",
-     " Size Tensor device quint8 qint8 qint32 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 bcomplex32 QInt8Storage QInt32Storage "
+     " Size Tensor device quint8 qint8 qint32 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 bcomplex32 "
+     "QInt8Storage QInt32Storage "
      "QUInt8Storage QUInt4x2Storage QUInt2x4Storage "},
     {"torch._utils",
      " _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_parameter _rebuild_parameter_with_state "
@@ -66,12 +71,14 @@ constexpr Names kKnown[] = {
     {"megatron.core.optimizer.optimizer_config", " OptimizerConfig "},
     {"megatron.core.rerun_state_machine", " RerunDiagnostic RerunMode RerunState "},
     {"transformer_engine.common.recipe",
-     " DelayedScaling Float8CurrentScaling Float8BlockScaling MXFP8BlockScaling NVFP4BlockScaling Format _FormatHelper MMParams QParams "},
+     " DelayedScaling Float8CurrentScaling Float8BlockScaling MXFP8BlockScaling NVFP4BlockScaling Format "
+     "_FormatHelper MMParams QParams "},
 };
 
 // Enumerations among them; Python 3.11.2 writes a member as getattr(Class, 'NAME').
 constexpr Names kEnumMembers[] = {
-    {"torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING", " TORCH_CONTIGUOUS_FORMAT TORCH_CHANNELS_LAST TORCH_PRESERVE_FORMAT "},
+    {"torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
+     " TORCH_CONTIGUOUS_FORMAT TORCH_CHANNELS_LAST TORCH_PRESERVE_FORMAT "},
     {"torch.distributed._shard.sharded_tensor.metadata.MEM_FORMAT_ENCODING",
      " TORCH_CONTIGUOUS_FORMAT TORCH_CHANNELS_LAST TORCH_PRESERVE_FORMAT "},
     {"torch.distributed.checkpoint.planner.WriteItemType", " TENSOR SHARD BYTE_IO "},
@@ -82,7 +89,8 @@ constexpr Names kEnumMembers[] = {
     {"megatron.core.transformer.enums.InferenceCudaGraphScope", " none layer block "},
     {"megatron.core.enums.ModelType", " encoder_or_decoder "},
     {"megatron.core.rerun_state_machine.RerunState",
-     " NOT_RUNNING_YET INITIAL_RUN RERUNNING_IN_PLACE WILL_RERUN_FROM_CHECKPOINT RERUNNING_FROM_CHECKPOINT RERUNNING_AGAIN_FROM_CHECKPOINT "},
+     " NOT_RUNNING_YET INITIAL_RUN RERUNNING_IN_PLACE WILL_RERUN_FROM_CHECKPOINT RERUNNING_FROM_CHECKPOINT "
+     "RERUNNING_AGAIN_FROM_CHECKPOINT "},
     {"megatron.core.rerun_state_machine.RerunMode", " DISABLED VALIDATE_RESULTS REPORT_DETERMINISM_STATS "},
     {"megatron.core.rerun_state_machine.RerunDiagnostic", " CORRECT_RESULT TRANSIENT_ERROR PERSISTENT_ERROR "},
     {"signal.Signals", " SIGTERM SIGINT SIGUSR1 SIGUSR2 SIGHUP "},
@@ -99,7 +107,8 @@ bool Lists(std::span<const Names> table, std::string_view module, std::string_vi
 
 bool IsKnownMember(const Graph& graph, Ref call) {
   const std::optional<EnumValue> member = AsEnum(graph, call);
-  return member && member->value == kNoRef && Lists(kEnumMembers, Cat(member->module, ".", member->name), member->member);
+  return member && member->value == kNoRef &&
+         Lists(kEnumMembers, Cat(member->module, ".", member->name), member->member);
 }
 
 }  // namespace

@@ -30,9 +30,10 @@ TEST(AllowlistTest, KnownGlobals) {
 
 TEST(AllowlistTest, UnknownGlobals) {
   const std::pair<const char*, const char*> unknown[] = {
-      {"posix", "system"},   {"os", "system"},       {"builtins", "eval"},  {"builtins", "getattr"}, {"builtins", "exec"},
-      {"torch", "load"},     {"torch", ""},          {"torch", "Size Tensor"}, {"torch", "Siz"},     {"", "Metadata"},
-      {"torch.cuda", "Size"}, {"numpy", "load"},      {"subprocess", "Popen"}, {"torch.hub", "load"}, {"pathlib", "Path"},
+      {"posix", "system"},     {"os", "system"},      {"builtins", "eval"},   {"builtins", "getattr"},
+      {"builtins", "exec"},    {"torch", "load"},     {"torch", ""},          {"torch", "Size Tensor"},
+      {"torch", "Siz"},        {"", "Metadata"},      {"torch.cuda", "Size"}, {"numpy", "load"},
+      {"subprocess", "Popen"}, {"torch.hub", "load"}, {"pathlib", "Path"},
   };
   for (const auto& [module, name] : unknown) EXPECT_FALSE(IsKnownGlobal(module, name)) << module << "." << name;
 }
@@ -59,7 +60,8 @@ TEST(AllowlistTest, ListsEveryGlobalInOrder) {
 
 bool GetattrIsKnown(const char* module, const char* name, const char* member) {
   Graph graph;
-  const Ref good = graph.NewTuple({graph.NewGlobal("torch.distributed.checkpoint.planner", "WriteItemType"), graph.NewString("SHARD")});
+  const Ref good = graph.NewTuple(
+      {graph.NewGlobal("torch.distributed.checkpoint.planner", "WriteItemType"), graph.NewString("SHARD")});
   const Ref getattr = graph.NewGlobal("builtins", "getattr");
   graph.NewObject(Form::kReduce, getattr, good);
   graph.NewObject(Form::kReduce, getattr, graph.NewTuple({graph.NewGlobal(module, name), graph.NewString(member)}));
@@ -70,7 +72,8 @@ bool GetattrIsKnown(const char* module, const char* name, const char* member) {
 }
 
 TEST(AllowlistTest, GetattrIsKnownForMembersOnly) {
-  EXPECT_TRUE(GetattrIsKnown("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING", "TORCH_CONTIGUOUS_FORMAT"));
+  EXPECT_TRUE(
+      GetattrIsKnown("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING", "TORCH_CONTIGUOUS_FORMAT"));
   EXPECT_FALSE(GetattrIsKnown("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING", "__reduce__"));
   EXPECT_FALSE(GetattrIsKnown("torch.distributed.checkpoint.metadata", "Metadata", "TORCH_CONTIGUOUS_FORMAT"));
   EXPECT_FALSE(GetattrIsKnown("os", "path", "join"));

@@ -1,5 +1,5 @@
-// Reads the opcodes of a pickle and their arguments. Like bytes::Reader, but inline, and it remembers where the current opcode
-// began: one pickle has tens of millions of them, and every message names one.
+// Reads the opcodes of a pickle and their arguments. Like bytes::Reader, but inline, and it remembers where the current
+// opcode began: one pickle has tens of millions of them, and every message names one.
 #ifndef CK_PICKLE_CURSOR_H_
 #define CK_PICKLE_CURSOR_H_
 
@@ -29,7 +29,8 @@ class Cursor {
   }
 
   std::string_view Take(uint64_t length) {
-    if (length > remaining()) [[unlikely]] Short(length);
+    if (length > remaining()) [[unlikely]]
+      Short(length);
     const std::string_view out = data_.substr(position_, length);
     position_ += length;
     return out;
@@ -64,7 +65,8 @@ class Cursor {
   [[noreturn]] void Fail(std::string_view id, std::string_view what) const {
     constexpr std::string_view kHex = "0123456789abcdef";
     const uint8_t op = static_cast<uint8_t>(data_[op_position_]);
-    throw InputError(std::string(id), Cat("the pickle ", what, " (byte ", op_position_, ", opcode 0x", kHex[op >> 4], kHex[op & 15], ")"));
+    throw InputError(std::string(id), Cat("the pickle ", what, " (byte ", op_position_, ", opcode 0x", kHex[op >> 4],
+                                          kHex[op & 15], ")"));
   }
 
   [[noreturn]] void TooMany(std::string_view what, uint64_t limit) const {
@@ -72,7 +74,8 @@ class Cursor {
   }
 
   [[noreturn]] void Unsupported(std::string_view name) const {
-    Fail("pickle.opcode_unsupported", Cat("uses opcode ", name, ", which PyTorch and Megatron never write and ck does not read"));
+    Fail("pickle.opcode_unsupported",
+         Cat("uses opcode ", name, ", which PyTorch and Megatron never write and ck does not read"));
   }
 
  private:
@@ -85,7 +88,8 @@ class Cursor {
   }
 
   [[noreturn]] void Short(uint64_t wanted) const {
-    Fail("pickle.truncated", Cat("ends too early: at byte ", position_, " it needs ", wanted, " more bytes, ", remaining(), " remain"));
+    Fail("pickle.truncated",
+         Cat("ends too early: at byte ", position_, " it needs ", wanted, " more bytes, ", remaining(), " remain"));
   }
 
   std::string_view data_;

@@ -15,10 +15,12 @@ namespace {
 // Elements of an array that are shown.
 constexpr uint64_t kMaxElements = 8;
 
-// Long text has its middle parts cut by Quote; this much of one string is shown at most.
+// Bytes of one string that are shown.
 constexpr size_t kMaxString = 1000;
 
-bool StartsUpper(std::string_view text) { return !text.empty() && text[0] >= 'A' && text[0] <= 'Z'; }
+bool StartsUpper(std::string_view text) {
+  return !text.empty() && text[0] >= 'A' && text[0] <= 'Z';
+}
 
 class Describer {
  public:
@@ -58,7 +60,7 @@ class Describer {
       case Kind::kList: return ShowItems("[", graph_.items(ref), "]");
       case Kind::kDict: return ShowDict(ref);
       case Kind::kSet: return ShowSet(graph_.items(ref));
-      case Kind::kFrozenSet: return ShowItems("frozenset({", graph_.items(ref), "})");
+      case Kind::kFrozenSet: return ShowFrozenSet(graph_.items(ref));
       case Kind::kGlobal: return ShowGlobal(ref);
       case Kind::kPersistent:
         Put("<persistent id ");
@@ -87,6 +89,11 @@ class Describer {
   void ShowSet(std::span<const Ref> items) {
     if (items.empty()) return Put("set()");
     ShowItems("{", items, "}");
+  }
+
+  void ShowFrozenSet(std::span<const Ref> items) {
+    if (items.empty()) return Put("frozenset()");
+    ShowItems("frozenset({", items, "})");
   }
 
   void ShowDict(Ref ref) {
@@ -168,7 +175,7 @@ class Describer {
     } else if (IsCallOnList(ref, "set")) {
       ShowSet(graph_.items(args[0]));
     } else if (IsCallOnList(ref, "frozenset")) {
-      ShowItems("frozenset({", graph_.items(args[0]), "})");
+      ShowFrozenSet(graph_.items(args[0]));
     } else {
       return false;
     }
@@ -190,7 +197,8 @@ class Describer {
   // Class names start with a capital; a call of a function stays an unknown object.
   bool ShowEnum(Ref ref) {
     const std::optional<EnumValue> member = AsEnum(graph_, ref);
-    if (!member || !StartsUpper(member->name) || !graph_.entries(ref).empty() || graph_.state(ref) != kNoRef) return false;
+    if (!member || !StartsUpper(member->name) || !graph_.entries(ref).empty() || graph_.state(ref) != kNoRef)
+      return false;
     const std::string name = Quote(member->name, kMaxString);
     Put(std::string_view(name).substr(1, name.size() - 2));
     if (member->value == kNoRef) {
@@ -252,6 +260,8 @@ class Describer {
 
 }  // namespace
 
-std::string Describe(const Graph& graph, Ref ref, size_t limit) { return Describer(graph, limit).Run(ref); }
+std::string Describe(const Graph& graph, Ref ref, size_t limit) {
+  return Describer(graph, limit).Run(ref);
+}
 
 }  // namespace ck::pickle

@@ -36,8 +36,9 @@ class DescribeTest : public testing::Test {
     return Call("numpy._core.multiarray", "scalar", {NumpyType(code, order), Bytes(bytes)});
   }
   Ref Array(std::string_view code, Ref shape, std::string_view bytes) {
-    return WithState(Call("numpy.core.multiarray", "_reconstruct", {Global("numpy", "ndarray"), Tuple({Int(0)}), Bytes("b")}),
-                     Tuple({Int(1), shape, NumpyType(code, "<"), graph_.NewBool(false), Bytes(bytes)}));
+    return WithState(
+        Call("numpy.core.multiarray", "_reconstruct", {Global("numpy", "ndarray"), Tuple({Int(0)}), Bytes("b")}),
+        Tuple({Int(1), shape, NumpyType(code, "<"), graph_.NewBool(false), Bytes(bytes)}));
   }
   std::string Show(Ref ref, size_t limit = 500) { return Describe(graph_, ref, limit); }
 
@@ -63,6 +64,7 @@ TEST_F(DescribeTest, Containers) {
   EXPECT_EQ(Show(graph_.NewSet({Int(1)})), "{1}");
   EXPECT_EQ(Show(graph_.NewSet({})), "set()");
   EXPECT_EQ(Show(graph_.NewFrozenSet({Int(1)})), "frozenset({1})");
+  EXPECT_EQ(Show(graph_.NewFrozenSet({})), "frozenset()");
   EXPECT_EQ(Show(Call("__builtin__", "set", {graph_.NewList({Int(4)})})), "{4}");
   EXPECT_EQ(Show(Call("__builtin__", "frozenset", {graph_.NewList({Int(4)})})), "frozenset({4})");
 }
@@ -71,7 +73,8 @@ TEST_F(DescribeTest, KnownObjects) {
   const Ref fields = Dict({{"num_layers", Int(4)}, {"params_dtype", Global("torch", "bfloat16")}});
   EXPECT_EQ(Show(WithState(graph_.NewObject(Form::kNewObj, Global("argparse", "Namespace"), Tuple({})), fields)),
             "Namespace(num_layers=4, params_dtype=torch.bfloat16)");
-  EXPECT_EQ(Show(WithState(Call("types", "SimpleNamespace", {}), fields)), "SimpleNamespace(num_layers=4, params_dtype=torch.bfloat16)");
+  EXPECT_EQ(Show(WithState(Call("types", "SimpleNamespace", {}), fields)),
+            "SimpleNamespace(num_layers=4, params_dtype=torch.bfloat16)");
   const Ref ordered = Call("collections", "OrderedDict", {});
   graph_.AppendEntry(ordered, Text("k"), Int(1));
   EXPECT_EQ(Show(ordered), "OrderedDict({'k': 1})");
@@ -86,8 +89,9 @@ TEST_F(DescribeTest, KnownObjects) {
 TEST_F(DescribeTest, Tensors) {
   const Ref storage =
       graph_.NewPersistent(Tuple({Text("storage"), Global("torch", "HalfStorage"), Text("0"), Text("cpu"), Int(6)}));
-  const Ref tensor = Call("torch._utils", "_rebuild_tensor_v2",
-                          {storage, Int(0), Tuple({Int(2), Int(3)}), Tuple({Int(3), Int(1)}), graph_.NewBool(false), Tuple({})});
+  const Ref tensor =
+      Call("torch._utils", "_rebuild_tensor_v2",
+           {storage, Int(0), Tuple({Int(2), Int(3)}), Tuple({Int(3), Int(1)}), graph_.NewBool(false), Tuple({})});
   EXPECT_EQ(Show(tensor), "tensor(F16, [2, 3])");
   EXPECT_EQ(Show(storage), "<persistent id ('storage', <torch.HalfStorage>, '0', 'cpu', 6)>");
 }
@@ -107,7 +111,8 @@ TEST_F(DescribeTest, NumpyScalars) {
 }
 
 TEST_F(DescribeTest, NumpyArrays) {
-  EXPECT_EQ(Show(Array("u4", Tuple({Int(2)}), std::string("\x01\0\0\0\x02\0\0\0", 8))), "ndarray([1, 2], dtype=uint32)");
+  EXPECT_EQ(Show(Array("u4", Tuple({Int(2)}), std::string("\x01\0\0\0\x02\0\0\0", 8))),
+            "ndarray([1, 2], dtype=uint32)");
   EXPECT_EQ(Show(Array("u4", Tuple({Int(624)}), std::string(2496, 'x'))), "ndarray(shape=(624,), dtype=uint32)");
   EXPECT_EQ(Show(Array("u1", Tuple({Int(2), Int(1)}), "ab")), "ndarray(shape=(2, 1), dtype=uint8)");
   EXPECT_EQ(Show(Array("u1", Tuple({Int(0)}), "")), "ndarray([], dtype=uint8)");
@@ -116,7 +121,8 @@ TEST_F(DescribeTest, NumpyArrays) {
 TEST_F(DescribeTest, UnknownThings) {
   EXPECT_EQ(Show(Global("foo", "Bar")), "<foo.Bar>");
   EXPECT_EQ(Show(Call("posix", "system", {Text("touch x")})), "<posix.system('touch x',)>");
-  EXPECT_EQ(Show(WithState(graph_.NewObject(Form::kNewObj, Global("foo", "Bar"), Tuple({})), Dict({{"a", Int(1)}}))), "<foo.Bar a=1>");
+  EXPECT_EQ(Show(WithState(graph_.NewObject(Form::kNewObj, Global("foo", "Bar"), Tuple({})), Dict({{"a", Int(1)}}))),
+            "<foo.Bar a=1>");
   EXPECT_EQ(Show(WithState(Call("foo", "Bar", {}), Tuple({Int(1), Int(2)}))), "<foo.Bar (1, 2)>");
   EXPECT_EQ(Show(Global("foo\x1b", "Bar")), "<foo\\x1b.Bar>");
 }
@@ -130,7 +136,8 @@ TEST_F(DescribeTest, OddShapes) {
   EXPECT_EQ(Show(Scalar("O8", "12345678")).substr(0, 29), "<numpy._core.multiarray.scala");
   EXPECT_EQ(Show(Scalar("f", "1")).substr(0, 29), "<numpy._core.multiarray.scala");
   EXPECT_EQ(Show(Array("u4", Tuple({Int(3)}), "1234")).substr(0, 28), "<numpy.core.multiarray._reco");
-  EXPECT_EQ(Show(Array("u4", Tuple({Int(INT64_MAX), Int(INT64_MAX)}), "1234")).substr(0, 28), "<numpy.core.multiarray._reco");
+  EXPECT_EQ(Show(Array("u4", Tuple({Int(INT64_MAX), Int(INT64_MAX)}), "1234")).substr(0, 28),
+            "<numpy.core.multiarray._reco");
   EXPECT_EQ(Show(Call("numpy.core.multiarray", "_reconstruct", {})), "<numpy.core.multiarray._reconstruct>");
 }
 

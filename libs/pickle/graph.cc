@@ -35,8 +35,8 @@ void PutInIndex(DictIndex& index, uint64_t hash, size_t position) {
 }
 
 template <typename Equal, typename Hash>
-size_t FindEntry(const std::unordered_map<Ref, DictIndex>& indexes, Ref dict, std::span<const Entry> entries, Equal equal,
-                 Hash hash) {
+size_t FindEntry(const std::unordered_map<Ref, DictIndex>& indexes, Ref dict, std::span<const Entry> entries,
+                 Equal equal, Hash hash) {
   if (entries.size() > kMaxScan) return FindInIndex(indexes.at(dict), entries, hash(), equal);
   for (size_t i = 0; i < entries.size(); ++i) {
     if (equal(entries[i].first)) return i;
@@ -62,7 +62,9 @@ Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 
-size_t Graph::size() const { return impl_->nodes.size(); }
+size_t Graph::size() const {
+  return impl_->nodes.size();
+}
 
 void Graph::Reserve(size_t nodes) {
   impl_->nodes.reserve(nodes);
@@ -70,10 +72,18 @@ void Graph::Reserve(size_t nodes) {
   impl_->entries.Reserve(nodes / 2);
 }
 
-Kind Graph::kind(Ref ref) const { return impl_->At(ref).kind; }
-bool Graph::AsBool(Ref ref) const { return impl_->At(ref, Kind::kBool).a != 0; }
-int64_t Graph::AsInt(Ref ref) const { return static_cast<int64_t>(Wide(impl_->At(ref, Kind::kInt))); }
-double Graph::AsFloat(Ref ref) const { return std::bit_cast<double>(Wide(impl_->At(ref, Kind::kFloat))); }
+Kind Graph::kind(Ref ref) const {
+  return impl_->At(ref).kind;
+}
+bool Graph::AsBool(Ref ref) const {
+  return impl_->At(ref, Kind::kBool).a != 0;
+}
+int64_t Graph::AsInt(Ref ref) const {
+  return static_cast<int64_t>(Wide(impl_->At(ref, Kind::kInt)));
+}
+double Graph::AsFloat(Ref ref) const {
+  return std::bit_cast<double>(Wide(impl_->At(ref, Kind::kFloat)));
+}
 
 std::string_view Graph::bytes(Ref ref) const {
   const Node& node = impl_->At(ref);
@@ -93,17 +103,27 @@ std::span<const Ref> Graph::items(Ref ref) const {
   return impl_->items.View(extra == nullptr ? Slice{} : extra->items);
 }
 
-std::span<const Entry> Graph::entries(Ref ref) const { return std::as_const(impl_->entries).View(impl_->EntriesOf(ref)); }
+std::span<const Entry> Graph::entries(Ref ref) const {
+  return std::as_const(impl_->entries).View(impl_->EntriesOf(ref));
+}
 
-std::string_view Graph::module(Ref ref) const { return impl_->names[impl_->At(ref, Kind::kGlobal).a]; }
-std::string_view Graph::name(Ref ref) const { return impl_->names[impl_->At(ref, Kind::kGlobal).b]; }
+std::string_view Graph::module(Ref ref) const {
+  return impl_->names[impl_->At(ref, Kind::kGlobal).a];
+}
+std::string_view Graph::name(Ref ref) const {
+  return impl_->names[impl_->At(ref, Kind::kGlobal).b];
+}
 
 bool Graph::IsGlobal(Ref ref, std::string_view module_name, std::string_view global_name) const {
   return kind(ref) == Kind::kGlobal && name(ref) == global_name && module(ref) == module_name;
 }
 
-Form Graph::form(Ref ref) const { return impl_->At(ref, Kind::kObject).form; }
-Ref Graph::callable(Ref ref) const { return impl_->At(ref, Kind::kObject).a; }
+Form Graph::form(Ref ref) const {
+  return impl_->At(ref, Kind::kObject).form;
+}
+Ref Graph::callable(Ref ref) const {
+  return impl_->At(ref, Kind::kObject).a;
+}
 
 Ref Graph::args(Ref ref) const {
   const Node& node = impl_->At(ref);
@@ -145,8 +165,12 @@ Ref Graph::Attribute(Ref object, std::string_view attribute) const {
   return kNoRef;
 }
 
-Ref Graph::NewNone() { return impl_->Add({}); }
-Ref Graph::NewBool(bool value) { return impl_->Add({.kind = Kind::kBool, .a = value ? 1u : 0u}); }
+Ref Graph::NewNone() {
+  return impl_->Add({});
+}
+Ref Graph::NewBool(bool value) {
+  return impl_->Add({.kind = Kind::kBool, .a = value ? 1u : 0u});
+}
 
 Ref Graph::NewInt(int64_t value) {
   Node node{.kind = Kind::kInt};
@@ -165,17 +189,39 @@ Ref Graph::NewFloat(double value) {
   return impl_->Add(node);
 }
 
-Ref Graph::NewString(std::string_view utf8) { return impl_->AddText(Kind::kString, utf8); }
-Ref Graph::NewBytes(std::string_view bytes) { return impl_->AddText(Kind::kBytes, bytes); }
-Ref Graph::NewTuple(std::span<const Ref> items) { return impl_->AddItems(Kind::kTuple, items); }
-Ref Graph::NewList(std::span<const Ref> items) { return impl_->AddItems(Kind::kList, items); }
-Ref Graph::NewSet(std::span<const Ref> items) { return impl_->AddItems(Kind::kSet, items); }
-Ref Graph::NewFrozenSet(std::span<const Ref> items) { return impl_->AddItems(Kind::kFrozenSet, items); }
-Ref Graph::NewTuple(std::initializer_list<Ref> items) { return NewTuple(std::span(items.begin(), items.size())); }
-Ref Graph::NewList(std::initializer_list<Ref> items) { return NewList(std::span(items.begin(), items.size())); }
-Ref Graph::NewSet(std::initializer_list<Ref> items) { return NewSet(std::span(items.begin(), items.size())); }
-Ref Graph::NewFrozenSet(std::initializer_list<Ref> items) { return NewFrozenSet(std::span(items.begin(), items.size())); }
-Ref Graph::NewDict() { return impl_->Add({.kind = Kind::kDict}); }
+Ref Graph::NewString(std::string_view utf8) {
+  return impl_->AddText(Kind::kString, utf8);
+}
+Ref Graph::NewBytes(std::string_view bytes) {
+  return impl_->AddText(Kind::kBytes, bytes);
+}
+Ref Graph::NewTuple(std::span<const Ref> items) {
+  return impl_->AddItems(Kind::kTuple, items);
+}
+Ref Graph::NewList(std::span<const Ref> items) {
+  return impl_->AddItems(Kind::kList, items);
+}
+Ref Graph::NewSet(std::span<const Ref> items) {
+  return impl_->AddItems(Kind::kSet, items);
+}
+Ref Graph::NewFrozenSet(std::span<const Ref> items) {
+  return impl_->AddItems(Kind::kFrozenSet, items);
+}
+Ref Graph::NewTuple(std::initializer_list<Ref> items) {
+  return NewTuple(std::span(items.begin(), items.size()));
+}
+Ref Graph::NewList(std::initializer_list<Ref> items) {
+  return NewList(std::span(items.begin(), items.size()));
+}
+Ref Graph::NewSet(std::initializer_list<Ref> items) {
+  return NewSet(std::span(items.begin(), items.size()));
+}
+Ref Graph::NewFrozenSet(std::initializer_list<Ref> items) {
+  return NewFrozenSet(std::span(items.begin(), items.size()));
+}
+Ref Graph::NewDict() {
+  return impl_->Add({.kind = Kind::kDict});
+}
 
 Ref Graph::NewGlobal(std::string_view module, std::string_view name) {
   return impl_->Add({.kind = Kind::kGlobal, .a = impl_->NameIndex(module), .b = impl_->NameIndex(name)});
@@ -222,8 +268,8 @@ void Graph::AppendEntry(Ref dict_or_object, Ref key, Ref value) {
   impl_->At(value);
   Slice slice = impl_->EntriesOf(dict_or_object);
   const auto equal = [&](Ref other) { return KeysEqual(*this, key, other); };
-  const size_t position = FindEntry(impl_->dict_indexes, dict_or_object, std::as_const(impl_->entries).View(slice), equal,
-                                    [&] { return HashKey(*this, key); });
+  const size_t position = FindEntry(impl_->dict_indexes, dict_or_object, std::as_const(impl_->entries).View(slice),
+                                    equal, [&] { return HashKey(*this, key); });
   if (position != kNotFound) {
     impl_->entries.View(slice)[position].second = value;
     return;
@@ -237,7 +283,8 @@ bool Graph::DictErase(Ref dict, std::string_view key) {
   Slice slice = impl_->EntriesOf(dict);
   const std::span<Entry> all = impl_->entries.View(slice);
   size_t position = 0;
-  while (position < all.size() && !(kind(all[position].first) == Kind::kString && bytes(all[position].first) == key)) ++position;
+  while (position < all.size() && !(kind(all[position].first) == Kind::kString && bytes(all[position].first) == key))
+    ++position;
   if (position == all.size()) return false;
   for (size_t i = position + 1; i < all.size(); ++i) all[i - 1] = all[i];
   --slice.count;

@@ -1,15 +1,19 @@
 // Python objects as data: what a pickle says, never what it does.
 //
-// Model.   A Graph owns nodes; a Ref names one. Nodes form a graph with shared parts (pickle's memo), possibly with cycles. A
-//          class or function is a kGlobal (module and name), a call is a kObject that holds the callable and its arguments:
-//          nothing is ever imported or run.
+// Model.   A Graph owns nodes; a Ref names one. Nodes form a graph with shared parts (pickle's memo), possibly with
+// cycles. A
+//          class or function is a kGlobal (module and name), a call is a kObject that holds the callable and its
+//          arguments: nothing is ever imported or run.
 // Identity Two places that refer to one Python object hold the same Ref. Writing keeps that.
-// Strings  kString holds the bytes of the pickle: UTF-8, where Python allows lone surrogates (so not always valid UTF-8).
-// Keys     Two dict keys are equal when they are the same node; strings, bytes or globals (by name) with equal content; numbers of equal
-//          value (True is 1 is 1.0; a NaN equals only itself, a float never equals a kBigInt); tuples of equal keys (of up to 64 nodes
-//          in all). Any other key, an object above all, equals only itself: whoever knows the class compares.
+// Strings  kString holds the bytes of the pickle: UTF-8, where Python allows lone surrogates (so not always valid
+// UTF-8). Keys     Two dict keys are equal when they are the same node; strings, bytes or globals (by name) with equal
+// content; numbers of equal
+//          value (True is 1 is 1.0; a NaN equals only itself, a float never equals a kBigInt); tuples of equal keys (of
+//          up to 64 nodes in all). Any other key, an object above all, equals only itself: whoever knows the class
+//          compares.
 // Views    Every view and span that a Graph returns is valid until the next change of that graph.
-// Memory   16 bytes a node, 4 an item, 8 an entry, plus the text. At most 2^32 - 2 nodes, 2^32 - 1 items and as many entries;
+// Memory   16 bytes a node, 4 an item, 8 an entry, plus the text. At most 2^32 - 2 nodes, 2^32 - 1 items and as many
+// entries;
 //          text of one node below 4 GiB: beyond is Error(kInput, "pickle.limit_exceeded").
 // Threads  A Graph is a value; const use is thread-safe. A moved-from Graph may only be assigned or destroyed.
 // Source   docs/formats/pickle.md
@@ -33,19 +37,20 @@ inline constexpr Ref kNoRef = 0xFFFFFFFF;
 enum class Kind : uint8_t {
   kNone,
   kBool,
-  kInt,        // fits int64
-  kBigInt,     // does not: bytes() is the little-endian two's complement form
+  kInt,     // fits int64
+  kBigInt,  // does not: bytes() is the little-endian two's complement form
   kFloat,
   kString,
-  kBytes,      // bytes of protocol 3 and later (protocol 2 has a call of _codecs.encode; a bytearray is a call of builtins.bytearray)
+  kBytes,  // bytes of protocol 3 and later (protocol 2 has a call of _codecs.encode; a bytearray is a call of
+           // builtins.bytearray)
   kTuple,
   kList,
   kDict,
   kSet,
   kFrozenSet,
-  kGlobal,     // module() and name()
-  kObject,     // callable() called with args(): REDUCE, NEWOBJ or NEWOBJ_EX; maybe a BUILD state, list items, dict items
-  kPersistent, // a persistent id: args() is the id (a torch storage)
+  kGlobal,  // module() and name()
+  kObject,  // callable() called with args(): REDUCE, NEWOBJ or NEWOBJ_EX; maybe a BUILD state, list items, dict items
+  kPersistent,  // a persistent id: args() is the id (a torch storage)
 };
 
 // How an object was made; decides what the writer emits.
@@ -63,7 +68,8 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // Copies the nodes reachable from `root` of another graph into this one (sharing and cycles kept); returns the new root.
+  // Copies the nodes reachable from `root` of another graph into this one (sharing and cycles kept); returns the new
+  // root.
   Ref Import(const Graph& other, Ref root);
 
   // Nodes made so far; refs are 0 to size() - 1.
@@ -82,7 +88,8 @@ class Graph {
   // Decimal text of a kInt or kBigInt.
   std::string IntText(Ref ref) const;
 
-  // Items of a kTuple, kList, kSet, kFrozenSet (as written: equal ones are not merged); list items (APPEND) of a kObject.
+  // Items of a kTuple, kList, kSet, kFrozenSet (as written: equal ones are not merged); list items (APPEND) of a
+  // kObject.
   std::span<const Ref> items(Ref ref) const;
   // Entries of a kDict; dict items (SETITEM) of a kObject, e.g. an OrderedDict. In insertion order; a repeated
   // key replaces the value, as in Python.
@@ -105,7 +112,8 @@ class Graph {
 
   // The value under a string key of a kDict (or of the dict items of a kObject); kNoRef when absent.
   Ref Find(Ref dict, std::string_view key) const;
-  // The attribute of an object whose BUILD state is a dict (argparse.Namespace and most classes) or a pair of two (the second for
+  // The attribute of an object whose BUILD state is a dict (argparse.Namespace and most classes) or a pair of two (the
+  // second for
   // __slots__); kNoRef when absent.
   Ref Attribute(Ref object, std::string_view name) const;
 

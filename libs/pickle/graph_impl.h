@@ -23,7 +23,8 @@ inline constexpr uint64_t kMaxIndex = std::numeric_limits<uint32_t>::max();
 
 // Check, without a call where it holds: these guard every access.
 inline void Require(bool condition, std::string_view what) {
-  if (!condition) [[unlikely]] Check(false, what);
+  if (!condition) [[unlikely]]
+    Check(false, what);
 }
 
 // A growable slice of a pool. A slice grows in place at the end of the pool, else it moves there.
@@ -36,7 +37,9 @@ struct Slice {
 template <typename T>
 class Pool {
  public:
-  std::span<const T> View(const Slice& slice) const { return std::span<const T>(data_).subspan(slice.offset, slice.count); }
+  std::span<const T> View(const Slice& slice) const {
+    return std::span<const T>(data_).subspan(slice.offset, slice.count);
+  }
   std::span<T> View(const Slice& slice) { return std::span<T>(data_).subspan(slice.offset, slice.count); }
 
   void Append(Slice& slice, const T& value) {
@@ -56,8 +59,8 @@ class Pool {
   }
 
  private:
-  // Gives the slice room for at least one more value: one when it is at the end, else twice what it had, so that slices that grow in
-  // turns cost amortized constant time.
+  // Gives the slice room for at least one more value: one when it is at the end, else twice what it had, so that slices
+  // that grow in turns cost amortized constant time.
   void Grow(Slice& slice) {
     if (slice.capacity == 0) slice.offset = static_cast<uint32_t>(data_.size());
     if (size_t{slice.offset} + slice.capacity == data_.size()) {
@@ -112,9 +115,13 @@ inline bool HasItems(Kind kind) {
   return kind == Kind::kTuple || kind == Kind::kList || kind == Kind::kSet || kind == Kind::kFrozenSet;
 }
 
-inline bool HasText(Kind kind) { return kind == Kind::kString || kind == Kind::kBytes || kind == Kind::kBigInt; }
+inline bool HasText(Kind kind) {
+  return kind == Kind::kString || kind == Kind::kBytes || kind == Kind::kBigInt;
+}
 
-inline Slice SliceOf(const Node& node) { return {node.a, node.b, node.c}; }
+inline Slice SliceOf(const Node& node) {
+  return {node.a, node.b, node.c};
+}
 
 inline void SetSlice(Node& node, const Slice& slice) {
   node.a = slice.offset;
@@ -122,7 +129,9 @@ inline void SetSlice(Node& node, const Slice& slice) {
   node.c = slice.capacity;
 }
 
-inline uint64_t Wide(const Node& node) { return uint64_t{node.c} << 32 | node.b; }
+inline uint64_t Wide(const Node& node) {
+  return uint64_t{node.c} << 32 | node.b;
+}
 
 inline void SetWide(Node& node, uint64_t value) {
   node.b = static_cast<uint32_t>(value);

@@ -8,7 +8,8 @@
 namespace ck::pickle {
 namespace {
 
-// Gives every node of the other graph that is reached a node here; the new nodes are filled in later, so cycles need no care.
+// Gives every node of the other graph that is reached a node here; the new nodes are filled in later, so cycles need no
+// care.
 class Importer {
  public:
   explicit Importer(std::vector<Node>& nodes) : nodes_(nodes) {}

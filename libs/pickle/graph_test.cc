@@ -11,14 +11,17 @@
 namespace ck::pickle {
 namespace {
 
-std::vector<Ref> Items(const Graph& graph, Ref ref) { return {graph.items(ref).begin(), graph.items(ref).end()}; }
+std::vector<Ref> Items(const Graph& graph, Ref ref) {
+  return {graph.items(ref).begin(), graph.items(ref).end()};
+}
 
 TEST(GraphTest, Scalars) {
   Graph graph;
   EXPECT_EQ(graph.kind(graph.NewNone()), Kind::kNone);
   EXPECT_TRUE(graph.AsBool(graph.NewBool(true)));
   EXPECT_FALSE(graph.AsBool(graph.NewBool(false)));
-  for (const int64_t value : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+  for (const int64_t value :
+       {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
     EXPECT_EQ(graph.AsInt(graph.NewInt(value)), value);
     EXPECT_EQ(graph.IntText(graph.NewInt(value)), std::to_string(value));
   }
@@ -71,7 +74,9 @@ TEST(GraphTest, KeysThatAreEqual) {
   Graph graph;
   const auto text = [&](const char* value) { return graph.NewString(value); };
   const auto big = [&] { return graph.NewBigInt(std::string(20, 'x')); };
-  const auto dtypes = [&] { return graph.NewTuple({graph.NewGlobal("torch", "bfloat16"), graph.NewGlobal("torch", "float32")}); };
+  const auto dtypes = [&] {
+    return graph.NewTuple({graph.NewGlobal("torch", "bfloat16"), graph.NewGlobal("torch", "float32")});
+  };
   const std::pair<Ref, Ref> equal[] = {
       {text("a"), text("a")},
       {graph.NewBytes("a"), graph.NewBytes("a")},
@@ -85,7 +90,8 @@ TEST(GraphTest, KeysThatAreEqual) {
       {graph.NewGlobal("torch", "int8"), graph.NewGlobal("torch", "int8")},
       {dtypes(), dtypes()},
       {graph.NewTuple({}), graph.NewTuple({})},
-      {graph.NewTuple({graph.NewTuple({graph.NewInt(1)}), text("x")}), graph.NewTuple({graph.NewTuple({graph.NewBool(true)}), text("x")})},
+      {graph.NewTuple({graph.NewTuple({graph.NewInt(1)}), text("x")}),
+       graph.NewTuple({graph.NewTuple({graph.NewBool(true)}), text("x")})},
   };
   for (const auto& [a, b] : equal) {
     EXPECT_EQ(KeysLeft(graph, a, b, 0), 1u) << a;
@@ -103,7 +109,8 @@ TEST(GraphTest, KeysThatDiffer) {
       {graph.NewString("1"), graph.NewInt(1)},
       {graph.NewNone(), graph.NewBool(false)},
       {graph.NewInt(1), graph.NewFloat(1.5)},
-      {graph.NewFloat(std::numeric_limits<double>::quiet_NaN()), graph.NewFloat(std::numeric_limits<double>::quiet_NaN())},
+      {graph.NewFloat(std::numeric_limits<double>::quiet_NaN()),
+       graph.NewFloat(std::numeric_limits<double>::quiet_NaN())},
       {graph.NewBigInt(std::string(20, 'x')), graph.NewBigInt(std::string(20, 'y'))},
       {graph.NewInt(1), graph.NewTuple({graph.NewInt(1)})},
       {graph.NewTuple({graph.NewInt(1)}), graph.NewTuple({graph.NewInt(1), graph.NewInt(1)})},

@@ -1,5 +1,5 @@
-// Integers of any size between the little-endian two's complement form of pickle and decimal text. Time is quadratic in the
-// length, so callers bound it.
+// Integers of any size between the little-endian two's complement form of pickle and decimal text. Time is quadratic in
+// the length, so callers bound it.
 #ifndef CK_PICKLE_INT_TEXT_H_
 #define CK_PICKLE_INT_TEXT_H_
 

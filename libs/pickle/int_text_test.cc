@@ -40,7 +40,8 @@ TEST(IntTextTest, BothWays) {
 }
 
 TEST(IntTextTest, Int64) {
-  for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{300}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{300}, std::numeric_limits<int64_t>::min(),
+                              std::numeric_limits<int64_t>::max()}) {
     EXPECT_EQ(ToInt64(FromInt64(value)), value);
     EXPECT_EQ(DecimalText(FromInt64(value)), std::to_string(value));
   }
@@ -48,7 +49,8 @@ TEST(IntTextTest, Int64) {
 }
 
 TEST(IntTextTest, TextThatIsNoInteger) {
-  for (const std::string text : {"", "-", "+", "1x", " 1", "0x10", "--1"}) EXPECT_EQ(TwosComplement(text), std::nullopt) << text;
+  for (const std::string text : {"", "-", "+", "1x", " 1", "0x10", "--1"})
+    EXPECT_EQ(TwosComplement(text), std::nullopt) << text;
   EXPECT_EQ(TwosComplement("+5"), "\x05");
 }
 

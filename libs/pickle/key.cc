@@ -12,7 +12,8 @@
 namespace ck::pickle {
 namespace {
 
-// Nodes of a tuple key that are looked at. Real keys have two or three; a bound keeps shared tuples from costing exponential time.
+// Nodes of a tuple key that are looked at. Real keys have two or three; a bound keeps shared tuples from costing
+// exponential time.
 constexpr size_t kMaxKeyNodes = 64;
 
 // Nodes still to visit: at most kMaxKeyNodes, because each pushed one counts.
@@ -57,22 +58,21 @@ uint64_t HashText(uint64_t hash, std::string_view text) {
   return hash;
 }
 
-uint64_t StartHash(Kind kind) { return Mix(Seed(), static_cast<uint64_t>(kind)); }
+uint64_t StartHash(Kind kind) {
+  return Mix(Seed(), static_cast<uint64_t>(kind));
+}
 
 // The value of a bool, an int, or a float that is a whole number in the range of int64.
 std::optional<int64_t> WholeNumber(const Graph& graph, Ref ref) {
   switch (graph.kind(ref)) {
-    case Kind::kBool:
-      return graph.AsBool(ref) ? 1 : 0;
-    case Kind::kInt:
-      return graph.AsInt(ref);
+    case Kind::kBool: return graph.AsBool(ref) ? 1 : 0;
+    case Kind::kInt: return graph.AsInt(ref);
     case Kind::kFloat: {
       const double value = graph.AsFloat(ref);
       if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
       return static_cast<int64_t>(value);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -83,18 +83,13 @@ uint64_t HashLeaf(const Graph& graph, Ref ref) {
   const Kind kind = graph.kind(ref);
   const uint64_t hash = StartHash(kind);
   switch (kind) {
-    case Kind::kNone:
-      return hash;
-    case Kind::kFloat:
-      return Mix(hash, std::bit_cast<uint64_t>(graph.AsFloat(ref)));
+    case Kind::kNone: return hash;
+    case Kind::kFloat: return Mix(hash, std::bit_cast<uint64_t>(graph.AsFloat(ref)));
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kBigInt:
-      return HashText(hash, graph.bytes(ref));
-    case Kind::kGlobal:
-      return HashText(HashText(hash, graph.module(ref)), graph.name(ref));
-    default:
-      return Mix(hash, ref);
+    case Kind::kBigInt: return HashText(hash, graph.bytes(ref));
+    case Kind::kGlobal: return HashText(HashText(hash, graph.module(ref)), graph.name(ref));
+    default: return Mix(hash, ref);
   }
 }
 
@@ -105,18 +100,13 @@ bool LeavesEqual(const Graph& graph, Ref a, Ref b) {
   const Kind kind = graph.kind(a);
   if (kind != graph.kind(b)) return false;
   switch (kind) {
-    case Kind::kNone:
-      return true;
-    case Kind::kFloat:
-      return graph.AsFloat(a) == graph.AsFloat(b);
+    case Kind::kNone: return true;
+    case Kind::kFloat: return graph.AsFloat(a) == graph.AsFloat(b);
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kBigInt:
-      return graph.bytes(a) == graph.bytes(b);
-    case Kind::kGlobal:
-      return graph.module(a) == graph.module(b) && graph.name(a) == graph.name(b);
-    default:
-      return false;
+    case Kind::kBigInt: return graph.bytes(a) == graph.bytes(b);
+    case Kind::kGlobal: return graph.module(a) == graph.module(b) && graph.name(a) == graph.name(b);
+    default: return false;
   }
 }
 
@@ -164,6 +154,8 @@ uint64_t HashKey(const Graph& graph, Ref key) {
   return hash;
 }
 
-uint64_t HashStringKey(std::string_view text) { return HashText(StartHash(Kind::kString), text); }
+uint64_t HashStringKey(std::string_view text) {
+  return HashText(StartHash(Kind::kString), text);
+}
 
 }  // namespace ck::pickle

@@ -30,7 +30,11 @@ TEST(LargeTest, AMillionKeysOfText) {
 TEST(LargeTest, AMillionKeysThatAreObjects) {
   constexpr uint32_t kEntries = 1'000'000;
   PickleBuilder builder;
-  builder.Proto(4).Global("torch.distributed.checkpoint.metadata", "MetadataIndex").Put(0).Op(Op::kPop).Op(Op::kEmptyDict);
+  builder.Proto(4)
+      .Global("torch.distributed.checkpoint.metadata", "MetadataIndex")
+      .Put(0)
+      .Op(Op::kPop)
+      .Op(Op::kEmptyDict);
   for (uint32_t i = 0; i < kEntries; ++i) {
     if (i % 1000 == 0) builder.Mark();
     builder.Get(0).Op(Op::kEmptyTuple).Op(Op::kNewObj).None();

@@ -31,7 +31,10 @@ uint32_t Decode(std::string_view text, size_t& position) {
 
 // The value of a digit in a base up to 16; -1 when it is none.
 int DigitValue(char c, int base) {
-  const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  const int value = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
   return value < base ? value : -1;
 }
 
@@ -74,7 +77,9 @@ bool IsPythonUtf8(std::string_view text) {
   return true;
 }
 
-uint32_t NextCodePoint(std::string_view text, size_t& position) { return Decode(text, position); }
+uint32_t NextCodePoint(std::string_view text, size_t& position) {
+  return Decode(text, position);
+}
 
 void AppendCodePoint(std::string& out, uint32_t code_point) {
   const auto put = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };

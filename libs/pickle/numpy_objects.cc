@@ -19,7 +19,9 @@ bool IsMultiarrayCall(const Graph& graph, Ref ref, std::string_view name) {
   return graph.IsCall(ref, "numpy._core.multiarray", name) || graph.IsCall(ref, "numpy.core.multiarray", name);
 }
 
-bool IsText(const Graph& graph, Ref ref, std::string_view text) { return graph.kind(ref) == Kind::kString && graph.bytes(ref) == text; }
+bool IsText(const Graph& graph, Ref ref, std::string_view text) {
+  return graph.kind(ref) == Kind::kString && graph.bytes(ref) == text;
+}
 
 // Items of a tuple; nothing for other nodes.
 std::span<const Ref> TupleItems(const Graph& graph, Ref ref) {

@@ -1,4 +1,5 @@
-// numpy arrays and scalars inside a pickle, as numpy 1 and 2 write them. Like torch_objects.h: nothing for other shapes.
+// numpy arrays and scalars inside a pickle, as numpy 1 and 2 write them. Like torch_objects.h: nothing for other
+// shapes.
 //
 // Source: docs/formats/pickle.md
 #ifndef CK_PICKLE_NUMPY_OBJECTS_H_
@@ -14,8 +15,8 @@
 namespace ck::pickle {
 
 struct NumpyType {
-  char kind = 0;              // 'b' bool, 'i', 'u', 'f', 'c' complex
-  uint64_t size = 0;          // bytes of one element
+  char kind = 0;      // 'b' bool, 'i', 'u', 'f', 'c' complex
+  uint64_t size = 0;  // bytes of one element
   bool big_endian = false;
 
   // "uint32", "float64", "bool".

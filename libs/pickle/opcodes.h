@@ -16,13 +16,13 @@ enum class Op : uint8_t {
   kGet = 'g', kBinGet = 'h', kLongBinGet = 'j', kPut = 'p', kBinPut = 'q', kLongBinPut = 'r',
   kGlobal = 'c', kReduce = 'R', kBuild = 'b', kInst = 'i', kObj = 'o', kPersId = 'P', kBinPersId = 'Q',
   // Protocol 2.
-  kProto = 0x80, kNewObj = 0x81, kExt1 = 0x82, kExt2 = 0x83, kExt4 = 0x84, kTuple1 = 0x85, kTuple2 = 0x86, kTuple3 = 0x87,
-  kNewTrue = 0x88, kNewFalse = 0x89, kLong1 = 0x8a, kLong4 = 0x8b,
+  kProto = 0x80, kNewObj = 0x81, kExt1 = 0x82, kExt2 = 0x83, kExt4 = 0x84,
+  kTuple1 = 0x85, kTuple2 = 0x86, kTuple3 = 0x87, kNewTrue = 0x88, kNewFalse = 0x89, kLong1 = 0x8a, kLong4 = 0x8b,
   // Protocol 3.
   kBinBytes = 'B', kShortBinBytes = 'C',
   // Protocol 4.
-  kShortBinUnicode = 0x8c, kBinUnicode8 = 0x8d, kBinBytes8 = 0x8e, kEmptySet = 0x8f, kAddItems = 0x90, kFrozenSet = 0x91,
-  kNewObjEx = 0x92, kStackGlobal = 0x93, kMemoize = 0x94, kFrame = 0x95,
+  kShortBinUnicode = 0x8c, kBinUnicode8 = 0x8d, kBinBytes8 = 0x8e, kEmptySet = 0x8f, kAddItems = 0x90,
+  kFrozenSet = 0x91, kNewObjEx = 0x92, kStackGlobal = 0x93, kMemoize = 0x94, kFrame = 0x95,
   // Protocol 5.
   kByteArray8 = 0x96, kNextBuffer = 0x97, kReadonlyBuffer = 0x98,
 };

@@ -21,8 +21,8 @@ namespace {
 
 // Python's pickler writes containers in batches of this size.
 constexpr size_t kBatch = 1000;
-// Times that one tuple or call may be begun before the first of them is complete. Each nests inside the one before, so the output would
-// grow with the square of the number; real cycles need two.
+// Times that one tuple or call may be begun before the first of them is complete. Each nests inside the one before, so
+// the output would grow with the square of the number; real cycles need two.
 constexpr uint8_t kMaxOpen = 16;
 constexpr uint32_t kNoMemo = std::numeric_limits<uint32_t>::max();
 
@@ -34,8 +34,8 @@ struct Name {
   std::string_view module, name;
 };
 
-// Python 3 spells the names of Python 2, which its pickler still writes in protocol 2, differently from protocol 3 on. These are the ones
-// that occur in pickles of PyTorch and Megatron.
+// Python 3 spells the names of Python 2, which its pickler still writes in protocol 2, differently from protocol 3 on.
+// These are the ones that occur in pickles of PyTorch and Megatron.
 Name Python3Name(Name old) {
   constexpr Name kRenamed[][2] = {
       {{"__builtin__", "long"}, {"builtins", "int"}},
@@ -137,12 +137,8 @@ class Writer {
       case Kind::kInt: return WriteInt(graph_.AsInt(ref));
       case Kind::kBigInt: return WriteLong(graph_.bytes(ref));
       case Kind::kFloat: return WriteFloat(graph_.AsFloat(ref));
-      case Kind::kString:
-        WriteText(graph_.bytes(ref));
-        return MemoizeIfShared(ref);
-      case Kind::kBytes:
-        WriteBytes(graph_.bytes(ref));
-        return MemoizeIfShared(ref);
+      case Kind::kString: WriteText(graph_.bytes(ref)); return MemoizeIfShared(ref);
+      case Kind::kBytes: WriteBytes(graph_.bytes(ref)); return MemoizeIfShared(ref);
       case Kind::kGlobal: return WriteGlobal(graph_.module(ref), graph_.name(ref));
       case Kind::kTuple: return WriteTuple(ref);
       case Kind::kList:
@@ -288,10 +284,12 @@ class Writer {
   // Nodes that are made after their parts.
 
   void Open(Ref ref) {
-    if (references_.immutable_cycle && ++open_[ref] > kMaxOpen) Unwritable("a tuple or call contains itself too many times");
+    if (references_.immutable_cycle && ++open_[ref] > kMaxOpen)
+      Unwritable("a tuple or call contains itself too many times");
   }
 
-  // All parts are on the stack: makes the node. When a part has led back to the node, that inner one is complete and is the one to keep.
+  // All parts are on the stack: makes the node. When a part has led back to the node, that inner one is complete and is
+  // the one to keep.
   void Finish(Op op, Ref ref) {
     Put(op);
     if (references_.immutable_cycle) --open_[ref];
@@ -347,6 +345,8 @@ class Writer {
 
 }  // namespace
 
-std::string Pickle(const Graph& graph, Ref root, Protocol protocol) { return Writer(graph, root, protocol).Take(); }
+std::string Pickle(const Graph& graph, Ref root, Protocol protocol) {
+  return Writer(graph, root, protocol).Take();
+}
 
 }  // namespace ck::pickle

@@ -7,7 +7,9 @@ namespace {
 
 enum class Visit : uint8_t { kNew, kOpen, kDone };
 
-bool ExistsBeforeItsParts(Kind kind) { return kind == Kind::kList || kind == Kind::kDict; }
+bool ExistsBeforeItsParts(Kind kind) {
+  return kind == Kind::kList || kind == Kind::kDict;
+}
 
 }  // namespace
 
@@ -23,13 +25,9 @@ void AppendChildren(const Graph& graph, Ref ref, std::vector<Ref>& out) {
     case Kind::kTuple:
     case Kind::kList:
     case Kind::kSet:
-    case Kind::kFrozenSet:
-      return add_items();
-    case Kind::kDict:
-      return add_entries();
-    case Kind::kPersistent:
-      out.push_back(graph.args(ref));
-      return;
+    case Kind::kFrozenSet: return add_items();
+    case Kind::kDict: return add_entries();
+    case Kind::kPersistent: out.push_back(graph.args(ref)); return;
     case Kind::kObject:
       out.push_back(graph.callable(ref));
       out.push_back(graph.args(ref));
@@ -38,8 +36,7 @@ void AppendChildren(const Graph& graph, Ref ref, std::vector<Ref>& out) {
       add_entries();
       if (graph.state(ref) != kNoRef) out.push_back(graph.state(ref));
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

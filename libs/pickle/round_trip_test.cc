@@ -1,6 +1,7 @@
 // Decoding what was encoded gives the same graph, for real pickles and for made ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "libs/base/error.h"
+#include "libs/bytes/reader.h"
 #include "libs/pickle/pickle.h"
 #include "libs/pickle/testing/pickle_builder.h"
 #include "libs/pickle/testing/same_graph.h"
@@ -124,7 +126,58 @@ const RealCase kReal[] = {
     {"CommonTorch113", "t113_common.pt", 2},
 };
 
-INSTANTIATE_TEST_SUITE_P(RoundTrip, RealTest, testing::ValuesIn(kReal), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(RoundTrip, RealTest, testing::ValuesIn(kReal),
+                         [](const auto& test) { return test.param.name; });
+
+// True for the opcodes that PyTorch's weights-only loader takes.
+bool IsWeightsOnly(Op op) {
+  constexpr Op kAccepted[] = {
+      Op::kProto,   Op::kGlobal,   Op::kReduce,  Op::kBinPut,    Op::kLongBinPut, Op::kBinGet,     Op::kLongBinGet,
+      Op::kMark,    Op::kTuple,    Op::kTuple1,  Op::kTuple2,    Op::kTuple3,     Op::kEmptyTuple, Op::kEmptyList,
+      Op::kAppend,  Op::kAppends,  Op::kSetItem, Op::kSetItems,  Op::kEmptyDict,  Op::kBuild,      Op::kNewObj,
+      Op::kBinInt,  Op::kBinInt1,  Op::kBinInt2, Op::kLong1,     Op::kBinFloat,   Op::kBinUnicode, Op::kNone,
+      Op::kNewTrue, Op::kNewFalse, Op::kStop,    Op::kBinPersId,
+  };
+  return std::find(std::begin(kAccepted), std::end(kAccepted), op) != std::end(kAccepted);
+}
+
+// The opcodes of a pickle of protocol 2, without their arguments.
+std::vector<Op> Opcodes(const std::string& data) {
+  bytes::Reader in(data, "test.truncated", "pickle");
+  std::vector<Op> ops;
+  while (!in.AtEnd()) {
+    const Op op = static_cast<Op>(in.U8());
+    ops.push_back(op);
+    switch (op) {
+      case Op::kProto:
+      case Op::kBinPut:
+      case Op::kBinGet:
+      case Op::kBinInt1: in.Take(1); break;
+      case Op::kBinInt2: in.Take(2); break;
+      case Op::kLongBinPut:
+      case Op::kLongBinGet:
+      case Op::kBinInt: in.Take(4); break;
+      case Op::kBinFloat: in.Take(8); break;
+      case Op::kLong1: in.Take(in.U8()); break;
+      case Op::kBinUnicode: in.Take(in.U32()); break;
+      case Op::kGlobal:
+        in.TakeUntil('\n');
+        in.TakeUntil('\n');
+        break;
+      default: break;
+    }
+  }
+  return ops;
+}
+
+TEST(WeightsOnlyTest, Protocol2KeepsToTheAcceptedOpcodes) {
+  for (const RealCase& real : kReal) {
+    const Unpickled decoded = Unpickle(Load(real), PersistentIds::kKeep);
+    const std::vector<Op> ops = Opcodes(Pickle(decoded.graph, decoded.root, Protocol::k2));
+    EXPECT_EQ(ops.back(), Op::kStop);
+    for (const Op op : ops) EXPECT_TRUE(IsWeightsOnly(op)) << real.name << ": opcode " << static_cast<int>(op);
+  }
+}
 
 // What is written for one graph, and that it reads back.
 class EncodeTest : public testing::Test {
@@ -169,30 +222,66 @@ TEST_F(EncodeTest, BigIntAndFloats) {
 TEST_F(EncodeTest, OnlySharedNodesAreMemoized) {
   const Ref text = graph_.NewString("t");
   const Ref root = graph_.NewList({text, graph_.NewString("u"), text});
-  EXPECT_EQ(Encode(root), PickleBuilder().Proto(2).Op(Op::kEmptyList).Mark().Text("t").Put(0).Text("u").Get(0).Op(Op::kAppends).Stop());
+  EXPECT_EQ(
+      Encode(root),
+      PickleBuilder().Proto(2).Op(Op::kEmptyList).Mark().Text("t").Put(0).Text("u").Get(0).Op(Op::kAppends).Stop());
   EXPECT_EQ(Compare(root), "");
 }
 
 TEST_F(EncodeTest, Protocol4UsesItsOwnOpcodes) {
   const Ref text = graph_.NewString("t");
-  const Ref root = graph_.NewTuple({text, graph_.NewBytes("b"), graph_.NewSet({text}), graph_.NewFrozenSet({text}), graph_.NewGlobal("m", "n")});
+  const Ref root = graph_.NewTuple(
+      {text, graph_.NewBytes("b"), graph_.NewSet({text}), graph_.NewFrozenSet({text}), graph_.NewGlobal("m", "n")});
   const auto shorts = [](Op op, std::string_view text_bytes) {
     return PickleBuilder().Op(op).U8(static_cast<uint8_t>(text_bytes.size())).Raw(text_bytes).Take();
   };
-  EXPECT_EQ(Encode(root, Protocol::k4),
-            PickleBuilder().Proto(4).Mark().Raw(shorts(Op::kShortBinUnicode, "t")).Op(Op::kMemoize).Raw(shorts(Op::kShortBinBytes, "b"))
-                .Op(Op::kEmptySet).Mark().Get(0).Op(Op::kAddItems).Mark().Get(0).Op(Op::kFrozenSet)
-                .Raw(shorts(Op::kShortBinUnicode, "m")).Raw(shorts(Op::kShortBinUnicode, "n")).Op(Op::kStackGlobal).Op(Op::kMemoize)
-                .Op(Op::kTuple).Stop());
+  EXPECT_EQ(Encode(root, Protocol::k4), PickleBuilder()
+                                            .Proto(4)
+                                            .Mark()
+                                            .Raw(shorts(Op::kShortBinUnicode, "t"))
+                                            .Op(Op::kMemoize)
+                                            .Raw(shorts(Op::kShortBinBytes, "b"))
+                                            .Op(Op::kEmptySet)
+                                            .Mark()
+                                            .Get(0)
+                                            .Op(Op::kAddItems)
+                                            .Mark()
+                                            .Get(0)
+                                            .Op(Op::kFrozenSet)
+                                            .Raw(shorts(Op::kShortBinUnicode, "m"))
+                                            .Raw(shorts(Op::kShortBinUnicode, "n"))
+                                            .Op(Op::kStackGlobal)
+                                            .Op(Op::kMemoize)
+                                            .Op(Op::kTuple)
+                                            .Stop());
   EXPECT_EQ(Compare(root), "");
 }
 
 TEST_F(EncodeTest, Protocol2SpellsBytesAndSetsAsCalls) {
   const Ref root = graph_.NewTuple({graph_.NewBytes("\xff"), graph_.NewBytes("a"), graph_.NewSet({graph_.NewInt(1)})});
-  EXPECT_EQ(Encode(root), PickleBuilder().Proto(2).Global("_codecs", "encode").Put(0).Text("\xc3\xbf").Text("latin1").Put(1)
-                              .Op(Op::kTuple2).Op(Op::kReduce).Get(0).Text("a").Get(1).Op(Op::kTuple2).Op(Op::kReduce)
-                              .Global("__builtin__", "set").Put(2).Op(Op::kEmptyList).Byte(1).Op(Op::kAppend).Op(Op::kTuple1)
-                              .Op(Op::kReduce).Op(Op::kTuple3).Stop());
+  EXPECT_EQ(Encode(root), PickleBuilder()
+                              .Proto(2)
+                              .Global("_codecs", "encode")
+                              .Put(0)
+                              .Text("\xc3\xbf")
+                              .Text("latin1")
+                              .Put(1)
+                              .Op(Op::kTuple2)
+                              .Op(Op::kReduce)
+                              .Get(0)
+                              .Text("a")
+                              .Get(1)
+                              .Op(Op::kTuple2)
+                              .Op(Op::kReduce)
+                              .Global("__builtin__", "set")
+                              .Put(2)
+                              .Op(Op::kEmptyList)
+                              .Byte(1)
+                              .Op(Op::kAppend)
+                              .Op(Op::kTuple1)
+                              .Op(Op::kReduce)
+                              .Op(Op::kTuple3)
+                              .Stop());
 }
 
 TEST_F(EncodeTest, GlobalsAreWrittenOnce) {
@@ -237,7 +326,8 @@ TEST_F(EncodeTest, ObjectsWithAllTheirParts) {
   graph_.AppendItem(object, graph_.NewInt(2));
   graph_.AppendEntry(object, graph_.NewString("k"), object);
   graph_.SetAttribute(object, "self", object);
-  const Ref call = graph_.NewObject(Form::kReduce, type, graph_.NewTuple({object, graph_.NewPersistent(graph_.NewString("id"))}));
+  const Ref call =
+      graph_.NewObject(Form::kReduce, type, graph_.NewTuple({object, graph_.NewPersistent(graph_.NewString("id"))}));
   Encode(call);
   EXPECT_EQ(Compare(call), "");
   const Ref with_kwargs = graph_.NewObject(Form::kNewObjEx, type, graph_.NewTuple({}), graph_.NewDict());
@@ -276,7 +366,8 @@ TEST_F(EncodeTest, CycleThroughATupleOrACall) {
 
 TEST_F(EncodeTest, CycleThroughFrozenSetAndDict) {
   const Ref dict = graph_.NewDict();
-  const Ref set = graph_.NewFrozenSet({graph_.NewObject(Form::kReduce, graph_.NewGlobal("a", "B"), graph_.NewTuple({dict}))});
+  const Ref set =
+      graph_.NewFrozenSet({graph_.NewObject(Form::kReduce, graph_.NewGlobal("a", "B"), graph_.NewTuple({dict}))});
   graph_.DictSet(dict, "set", set);
   Encode(set, Protocol::k4);
   EXPECT_EQ(Compare(set), "");

@@ -34,7 +34,8 @@ class Stack {
 
   // The position of the last `count` values.
   size_t Last(size_t count) const {
-    if (values_.size() - Floor() < count) [[unlikely]] in_.Fail("pickle.stack_underflow", "takes a value from an empty stack");
+    if (values_.size() - Floor() < count) [[unlikely]]
+      in_.Fail("pickle.stack_underflow", "takes a value from an empty stack");
     return values_.size() - count;
   }
 
@@ -45,7 +46,8 @@ class Stack {
 
   // Takes the last mark away. Its values stay, from the position that is returned, until they are dropped.
   size_t PopMark() {
-    if (marks_.empty()) [[unlikely]] in_.Fail("pickle.stack_underflow", "has no mark to go back to");
+    if (marks_.empty()) [[unlikely]]
+      in_.Fail("pickle.stack_underflow", "has no mark to go back to");
     const size_t first = marks_.back();
     marks_.pop_back();
     return first;
@@ -65,7 +67,8 @@ class Stack {
 
   // The value under position `first`: the container that the values above it go to.
   Ref Under(size_t first) const {
-    if (first <= Floor()) [[unlikely]] in_.Fail("pickle.stack_underflow", "has no container under its values");
+    if (first <= Floor()) [[unlikely]]
+      in_.Fail("pickle.stack_underflow", "has no container under its values");
     return values_[first - 1];
   }
 
@@ -73,7 +76,8 @@ class Stack {
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
   void CheckDepth() const {
-    if (values_.size() + marks_.size() >= max_depth_) [[unlikely]] in_.TooMany("values on the stack", max_depth_);
+    if (values_.size() + marks_.size() >= max_depth_) [[unlikely]]
+      in_.TooMany("values on the stack", max_depth_);
   }
 
   const Cursor& in_;

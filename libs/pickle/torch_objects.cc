@@ -14,7 +14,9 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return false;
 }
 
-bool IsString(const Graph& graph, Ref ref) { return graph.kind(ref) == Kind::kString; }
+bool IsString(const Graph& graph, Ref ref) {
+  return graph.kind(ref) == Kind::kString;
+}
 
 // The arguments of a call without state or items; nothing for other nodes.
 std::span<const Ref> PlainArgs(const Graph& graph, Ref ref) {

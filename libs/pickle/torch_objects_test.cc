@@ -14,7 +14,8 @@ class TorchObjectsTest : public testing::Test {
   }
   Ref Size(std::initializer_list<Ref> dims) { return Call("torch", "Size", {graph_.NewTuple(dims)}); }
   Ref Storage(std::string_view name) {
-    return graph_.NewPersistent(graph_.NewTuple({Text("storage"), graph_.NewGlobal("torch", name), Text("0"), Text("cpu"), Int(6)}));
+    return graph_.NewPersistent(
+        graph_.NewTuple({Text("storage"), graph_.NewGlobal("torch", name), Text("0"), Text("cpu"), Int(6)}));
   }
 
   Graph graph_;
@@ -22,7 +23,12 @@ class TorchObjectsTest : public testing::Test {
 
 TEST_F(TorchObjectsTest, Bytes) {
   EXPECT_EQ(BytesValue(graph_, graph_.NewBytes("\xff")), "\xff");
-  EXPECT_EQ(BytesValue(graph_, Call("_codecs", "encode", {Text("\xc3\xbf""a"), Text("latin1")})), "\xff""a");
+  EXPECT_EQ(BytesValue(graph_, Call("_codecs", "encode",
+                                    {Text("\xc3\xbf"
+                                          "a"),
+                                     Text("latin1")})),
+            "\xff"
+            "a");
   EXPECT_EQ(BytesValue(graph_, Call("__builtin__", "bytes", {})), "");
   EXPECT_EQ(BytesValue(graph_, Call("builtins", "bytearray", {graph_.NewBytes("x")})), "x");
   EXPECT_EQ(BytesValue(graph_, Call("__builtin__", "bytearray", {Text("\xc3\xbf"), Text("latin-1")})), "\xff");
@@ -87,10 +93,11 @@ TEST_F(TorchObjectsTest, Tensors) {
   const Ref hooks = Call("collections", "OrderedDict", {});
   const Ref no = graph_.NewBool(false);
   const Ref v2 = Call("torch._utils", "_rebuild_tensor_v2",
-                      {Storage("BFloat16Storage"), Int(0), graph_.NewTuple({Int(2), Int(3)}), graph_.NewTuple({Int(3), Int(1)}), no, hooks});
+                      {Storage("BFloat16Storage"), Int(0), graph_.NewTuple({Int(2), Int(3)}),
+                       graph_.NewTuple({Int(3), Int(1)}), no, hooks});
   const Ref v3 = Call("torch._utils", "_rebuild_tensor_v3",
-                      {Storage("UntypedStorage"), Int(0), graph_.NewTuple({Int(5)}), graph_.NewTuple({Int(1)}), no, hooks,
-                       graph_.NewGlobal("torch", "float8_e4m3fn")});
+                      {Storage("UntypedStorage"), Int(0), graph_.NewTuple({Int(5)}), graph_.NewTuple({Int(1)}), no,
+                       hooks, graph_.NewGlobal("torch", "float8_e4m3fn")});
   const Ref parameter = Call("torch._utils", "_rebuild_parameter", {v2, no, hooks});
   const Ref quantized = Call("torch._utils", "_rebuild_tensor_v2",
                              {Storage("QInt8Storage"), Int(0), graph_.NewTuple({}), graph_.NewTuple({}), no, hooks});

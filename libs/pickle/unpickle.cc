@@ -60,7 +60,8 @@ class Machine {
 
   [[noreturn]] void TooMany(std::string_view what, uint64_t limit) const { in_.TooMany(what, limit); }
 
-  // Values below the last mark are out of reach. A function that takes the values above it gets the position of the first.
+  // Values below the last mark are out of reach. A function that takes the values above it gets the position of the
+  // first.
 
   void Push(Ref ref) { stack_.Push(ref); }
   Ref Pop() { return stack_.Pop(); }
@@ -115,7 +116,9 @@ class Machine {
   }
 
   // A str of Python 2: text when it can be, else bytes.
-  void PushOldString(std::string_view bytes) { Push(IsPythonUtf8(bytes) ? graph_.NewString(bytes) : graph_.NewBytes(bytes)); }
+  void PushOldString(std::string_view bytes) {
+    Push(IsPythonUtf8(bytes) ? graph_.NewString(bytes) : graph_.NewBytes(bytes));
+  }
 
   void PushStringLiteral() {
     const std::string_view line = in_.Line();
@@ -142,7 +145,8 @@ class Machine {
   // Lists, dicts and sets cannot be dict keys or set items in Python.
   void CheckHashable(Ref ref) const {
     const Kind kind = graph_.kind(ref);
-    if (kind == Kind::kList || kind == Kind::kDict || kind == Kind::kSet) Bad("has a list, dict or set as a dict key or set item");
+    if (kind == Kind::kList || kind == Kind::kDict || kind == Kind::kSet)
+      Bad("has a list, dict or set as a dict key or set item");
   }
 
   // An object takes items and entries only until its state is set: the order in which the writer gives them back.
@@ -214,7 +218,8 @@ class Machine {
   void GlobalFromStack() {
     const Ref name = Pop();
     const Ref module = Pop();
-    if (graph_.kind(name) != Kind::kString || graph_.kind(module) != Kind::kString) Bad("names a class by something else than text");
+    if (graph_.kind(name) != Kind::kString || graph_.kind(module) != Kind::kString)
+      Bad("names a class by something else than text");
     // Copies: the views end when the graph grows.
     PushGlobal(std::string(graph_.bytes(module)), std::string(graph_.bytes(name)));
   }
@@ -223,9 +228,11 @@ class Machine {
     const Ref kwargs = form == Form::kNewObjEx ? Pop() : kNoRef;
     const Ref args = Pop();
     const Ref callable = Pop();
-    if (kwargs != kNoRef && graph_.kind(kwargs) != Kind::kDict) Bad("makes an object with keyword arguments that are no dict");
+    if (kwargs != kNoRef && graph_.kind(kwargs) != Kind::kDict)
+      Bad("makes an object with keyword arguments that are no dict");
     if (graph_.kind(args) != Kind::kTuple) Bad("makes an object with arguments that are no tuple");
-    if (graph_.kind(callable) != Kind::kGlobal && graph_.kind(callable) != Kind::kObject) Bad("makes an object of no class");
+    if (graph_.kind(callable) != Kind::kGlobal && graph_.kind(callable) != Kind::kObject)
+      Bad("makes an object of no class");
     Push(graph_.NewObject(form, callable, args, kwargs));
   }
 
@@ -239,7 +246,8 @@ class Machine {
 
   void PushPersistent(Ref id) {
     if (persistent_ids_ == PersistentIds::kRefuse) {
-      in_.Fail("pickle.persistent_id_refused", "refers to data outside of the pickle (a persistent id), which has none here");
+      in_.Fail("pickle.persistent_id_refused",
+               "refers to data outside of the pickle (a persistent id), which has none here");
     }
     Push(graph_.NewPersistent(id));
   }
@@ -266,7 +274,8 @@ class Machine {
 
   void SetProtocol(int protocol) {
     if (protocol > kNewestProtocol) {
-      in_.Fail("pickle.protocol_unsupported", Cat("is of protocol ", protocol, "; 0 to ", kNewestProtocol, " can be read"));
+      in_.Fail("pickle.protocol_unsupported",
+               Cat("is of protocol ", protocol, "; 0 to ", kNewestProtocol, " can be read"));
     }
     protocol_ = protocol;
   }
@@ -323,7 +332,8 @@ void Machine::Step(Op op) {
     case Op::kTuple1: return PushTuple(1);
     case Op::kTuple2: return PushTuple(2);
     case Op::kTuple3: return PushTuple(3);
-    case Op::kTuple: return PushFromMark([this](auto items) { return items.empty() ? empty_tuple_ : graph_.NewTuple(items); });
+    case Op::kTuple:
+      return PushFromMark([this](auto items) { return items.empty() ? empty_tuple_ : graph_.NewTuple(items); });
     case Op::kEmptyList: return Push(graph_.NewList({}));
     case Op::kList: return PushFromMark([this](auto items) { return graph_.NewList(items); });
     case Op::kAppend: return AddItems(stack_.Last(1), Kind::kList);
@@ -373,7 +383,8 @@ void Machine::Step(Op op) {
 
 Unpickled Unpickle(std::string_view data, PersistentIds persistent_ids, const Limits& limits) {
   if (data.size() > limits.max_bytes) {
-    throw InputError("pickle.limit_exceeded", Cat("the pickle has ", data.size(), " bytes; the limit is ", limits.max_bytes));
+    throw InputError("pickle.limit_exceeded",
+                     Cat("the pickle has ", data.size(), " bytes; the limit is ", limits.max_bytes));
   }
   return Machine(data, persistent_ids, limits).Run();
 }

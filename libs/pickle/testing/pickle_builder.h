@@ -47,7 +47,9 @@ class PickleBuilder {
   PickleBuilder& Bytes(std::string_view bytes) {
     return Op(pickle::Op::kBinBytes).U32(static_cast<uint32_t>(bytes.size())).Raw(bytes);
   }
-  PickleBuilder& Global(std::string_view module, std::string_view name) { return Line(pickle::Op::kGlobal, module).Raw(name).Raw("\n"); }
+  PickleBuilder& Global(std::string_view module, std::string_view name) {
+    return Line(pickle::Op::kGlobal, module).Raw(name).Raw("\n");
+  }
   PickleBuilder& StackGlobal(std::string_view module, std::string_view name) {
     return Text(module).Text(name).Op(pickle::Op::kStackGlobal);
   }

@@ -18,34 +18,25 @@ bool HasIdentity(const Graph& graph, Ref ref) {
     case Kind::kInt:
     case Kind::kBigInt:
     case Kind::kFloat:
-    case Kind::kGlobal:
-      return false;
-    case Kind::kTuple:
-      return !graph.items(ref).empty();
-    default:
-      return true;
+    case Kind::kGlobal: return false;
+    case Kind::kTuple: return !graph.items(ref).empty();
+    default: return true;
   }
 }
 
 bool SameContent(const Graph& a, Ref x, const Graph& b, Ref y) {
   switch (a.kind(x)) {
-    case Kind::kBool:
-      return a.AsBool(x) == b.AsBool(y);
-    case Kind::kInt:
-      return a.AsInt(x) == b.AsInt(y);
-    case Kind::kFloat:
-      return std::bit_cast<uint64_t>(a.AsFloat(x)) == std::bit_cast<uint64_t>(b.AsFloat(y));
+    case Kind::kBool: return a.AsBool(x) == b.AsBool(y);
+    case Kind::kInt: return a.AsInt(x) == b.AsInt(y);
+    case Kind::kFloat: return std::bit_cast<uint64_t>(a.AsFloat(x)) == std::bit_cast<uint64_t>(b.AsFloat(y));
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kBigInt:
-      return a.bytes(x) == b.bytes(y);
-    case Kind::kGlobal:
-      return a.module(x) == b.module(y) && a.name(x) == b.name(y);
+    case Kind::kBigInt: return a.bytes(x) == b.bytes(y);
+    case Kind::kGlobal: return a.module(x) == b.module(y) && a.name(x) == b.name(y);
     case Kind::kObject:
       return a.form(x) == b.form(y) && (a.state(x) == kNoRef) == (b.state(y) == kNoRef) &&
              a.items(x).size() == b.items(y).size();
-    default:
-      return true;
+    default: return true;
   }
 }
 
