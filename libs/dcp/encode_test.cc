@@ -54,7 +54,7 @@ TEST(EncodeMetadata, TellsEmptyPlannerDataFromNone) {
 }
 
 TEST(EncodeMetadata, WritesBatches) {
-  for (const uint64_t count : {999, 1000, 1001, 2500}) {
+  for (const uint64_t count : {uint64_t{999}, uint64_t{1000}, uint64_t{1001}, uint64_t{2500}}) {
     Metadata metadata;
     metadata.version = "1.0.0";
     metadata.files = {"f"};

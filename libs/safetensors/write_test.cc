@@ -103,7 +103,7 @@ TEST(Index, NamesEachFault) {
       {R"({"weight_map":{"a":"x\u0000.safetensors"}})", "safetensors.unsafe_path"},
       {R"({"weight_map":{"a":"x\n.safetensors"}})", "safetensors.unsafe_path"},
   };
-  for (const auto& [text, id] : cases) EXPECT_EQ(Fault([&] { ReadIndex(text); }), id) << text;
+  for (const auto& test : cases) EXPECT_EQ(Fault([&] { ReadIndex(test.first); }), test.second) << test.first;
 }
 
 }  // namespace
