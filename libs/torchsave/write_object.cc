@@ -36,10 +36,20 @@ class ArchiveWriter {
   std::string out_;
 };
 
+// The ids of the legacy form have a sixth field, and torch's zip reader takes five.
+void RefuseLegacyIds(const pickle::Graph& graph, pickle::Ref root) {
+  for (const pickle::Ref ref : PersistentNodes(graph, root)) {
+    const pickle::Ref id = graph.args(ref);
+    if (graph.kind(id) != pickle::Kind::kTuple || graph.items(id).size() != 6) continue;
+    throw InputError("torchsave.legacy_object", "an object of a legacy torch.save file cannot be written as a zip archive: load it with torch and save it again");
+  }
+}
+
 }  // namespace
 
 std::string WriteObject(const pickle::Graph& graph, pickle::Ref root, const std::string& root_name,
                         const std::function<std::string(const std::string& key)>& storage_bytes) {
+  RefuseLegacyIds(graph, root);
   const std::string pickle = pickle::Pickle(graph, root, pickle::Protocol::k2);
   const std::vector<StorageId> ids = StorageIds(graph, root);
   std::vector<zip::RecordPlan> storages;
