@@ -40,7 +40,8 @@ TEST(Crc32, CombineOfLengthsBeyondMemory) {
   // (A B) C == A (B C) for lengths whose bytes nobody could hold.
   const uint32_t a = 0x12345678, b = 0x9ABCDEF0, c = 0x0F1E2D3C;
   const uint64_t b_bytes = (uint64_t{5} << 40) + 3, c_bytes = (uint64_t{1} << 41) + 12345;
-  EXPECT_EQ(CombineCrc32(CombineCrc32(a, b, b_bytes), c, c_bytes), CombineCrc32(a, CombineCrc32(b, c, c_bytes), b_bytes + c_bytes));
+  EXPECT_EQ(CombineCrc32(CombineCrc32(a, b, b_bytes), c, c_bytes),
+            CombineCrc32(a, CombineCrc32(b, c, c_bytes), b_bytes + c_bytes));
   // The polynomial's period is 2^32 - 1 bits: that many bytes of shift are none.
   EXPECT_EQ(CombineCrc32(a, 0, 0xFFFFFFFF), a);
   EXPECT_NE(CombineCrc32(a, 0, 0xFFFFFFFE), a);

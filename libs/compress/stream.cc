@@ -95,7 +95,9 @@ class ZstdSource : public bytes::Source {
 
   // A file that changes while it is read.
   void Require(bool condition) const {
-    if (!condition) throw InputError("compress.truncated", Cat(name(), ": zstd data gives fewer bytes than the ", *size_, " it gave before"));
+    if (!condition)
+      throw InputError("compress.truncated",
+                       Cat(name(), ": zstd data gives fewer bytes than the ", *size_, " it gave before"));
   }
 
   const bytes::Source& compressed_;
@@ -128,11 +130,13 @@ class Chain : public bytes::Source {
 void CheckTransforms(const std::vector<std::string>& descriptors) {
   for (const std::string& descriptor : descriptors) {
     if (IsSupported(descriptor)) continue;
-    throw InputError("compress.unknown_transform", Cat("stream transform ", Quote(descriptor), " of a data item; ck can undo 'stream.zstd/1'"));
+    throw InputError("compress.unknown_transform",
+                     Cat("stream transform ", Quote(descriptor), " of a data item; ck can undo 'stream.zstd/1'"));
   }
 }
 
-std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed, const std::vector<std::string>& descriptors) {
+std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed,
+                                            const std::vector<std::string>& descriptors) {
   CheckTransforms(descriptors);
   auto chain = std::make_unique<Chain>(compressed);
   for (size_t i = 0; i < descriptors.size(); ++i) chain->AddZstd();

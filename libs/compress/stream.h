@@ -14,14 +14,17 @@
 
 namespace ck::compress {
 
-// Throws compress.unknown_transform unless every descriptor is one that ck can undo: `stream.zstd` or `stream.zstd@domain`, version absent or major 1.
+// Throws compress.unknown_transform unless every descriptor is one that ck can undo: `stream.zstd` or
+// `stream.zstd@domain`, version absent or major 1.
 void CheckTransforms(const std::vector<std::string>& descriptors);
 
-// A random-access view of the decompressed bytes of `compressed` (concatenated frames are joined). Memory is bounded by a constant whatever
-// the size: an item of up to kCachedItemBytes is decompressed once and kept; of a longer one a cursor is kept, so reads in ascending order cost one
-// pass, a read behind the cursor starts over. The first call of size() makes one pass. ReadInto is thread-safe (readers of one long item take turns).
-// `compressed` must outlive the result.
-std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed, const std::vector<std::string>& descriptors);
+// A random-access view of the decompressed bytes of `compressed` (concatenated frames are joined). Memory is bounded by
+// a constant whatever the size: an item of up to kCachedItemBytes is decompressed once and kept; of a longer one a
+// cursor is kept, so reads in ascending order cost one pass, a read behind the cursor starts over. The first call of
+// size() makes one pass. ReadInto is thread-safe (readers of one long item take turns). `compressed` must outlive the
+// result.
+std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed,
+                                            const std::vector<std::string>& descriptors);
 
 inline constexpr uint64_t kCachedItemBytes = uint64_t{1} << 20;
 

@@ -50,14 +50,31 @@ TEST(Stream, Descriptors) {
     const char* descriptor;
     bool supported;
   } kCases[] = {
-      {"stream.zstd", true},      {"stream.zstd/1", true},   {"stream.zstd/1.3", true}, {"stream.zstd@site/1", true}, {"stream.zstd@site", true},
-      {"stream.zstd/2", false},   {"stream.zstd/11", false}, {"stream.zstd/", false},   {"stream.zstd/1.", false},    {"stream.zstd/1.x", false},
-      {"stream.zstd@/1", false},  {"stream.foo/1", false},   {"stream.zst/1", false},   {"", false},                  {"/1", false},
-      {"stream.zstd@", false},    {"stream.zstd2", false},   {"@stream.zstd", false},   {"stream.zstd/1/1", false},   {"zstd", false},
+      {"stream.zstd", true},
+      {"stream.zstd/1", true},
+      {"stream.zstd/1.3", true},
+      {"stream.zstd@site/1", true},
+      {"stream.zstd@site", true},
+      {"stream.zstd/2", false},
+      {"stream.zstd/11", false},
+      {"stream.zstd/", false},
+      {"stream.zstd/1.", false},
+      {"stream.zstd/1.x", false},
+      {"stream.zstd@/1", false},
+      {"stream.foo/1", false},
+      {"stream.zst/1", false},
+      {"", false},
+      {"/1", false},
+      {"stream.zstd@", false},
+      {"stream.zstd2", false},
+      {"@stream.zstd", false},
+      {"stream.zstd/1/1", false},
+      {"zstd", false},
   };
   for (const auto& c : kCases) {
     const std::string text = "data";
-    EXPECT_EQ(Result(Zstd(text), {c.descriptor}), c.supported ? text : "error: compress.unknown_transform") << c.descriptor;
+    EXPECT_EQ(Result(Zstd(text), {c.descriptor}), c.supported ? text : "error: compress.unknown_transform")
+        << c.descriptor;
   }
   EXPECT_EQ(Result("raw", {}), "raw");
   EXPECT_EQ(Result(Zstd(Zstd("twice")), {"stream.zstd/1", "stream.zstd"}), "twice");
@@ -89,10 +106,12 @@ TEST(Stream, FramesInARowAreOneItem) {
 TEST(Stream, DamageHasItsId) {
   const std::string data = Noise(5000), frame = Zstd(data);
   EXPECT_EQ(Result(frame), data);
-  for (size_t length = 0; length < frame.size(); ++length) EXPECT_EQ(Result(frame.substr(0, length)), "error: compress.truncated") << length;
+  for (size_t length = 0; length < frame.size(); ++length)
+    EXPECT_EQ(Result(frame.substr(0, length)), "error: compress.truncated") << length;
   EXPECT_EQ(Result(frame + "garbage"), "error: compress.bad_data");
   EXPECT_EQ(Result("this is no zstd frame"), "error: compress.bad_data");
-  // A header that asks for a window of 2^28 bytes: magic, flags without size, window descriptor (exponent 18), one raw block.
+  // A header that asks for a window of 2^28 bytes: magic, flags without size, window descriptor (exponent 18), one raw
+  // block.
   const std::string large_window("\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00x", 10);
   EXPECT_EQ(Result(large_window), "error: compress.limit_exceeded");
   const std::string allowed_window("\x28\xb5\x2f\xfd\x00\x88\x09\x00\x00x", 10);

@@ -13,7 +13,8 @@
 namespace ck::compress {
 namespace {
 
-// The window is memory that the frame's header asks for. 128 MiB is what every level of zstd stays below without --ultra or --long=28 and more.
+// The window is memory that the frame's header asks for. 128 MiB is what every level of zstd stays below without
+// --ultra or --long=28 and more.
 constexpr int kMaxWindowLog = 27;
 constexpr uint64_t kInputBytes = uint64_t{1} << 17;
 
@@ -22,10 +23,10 @@ constexpr uint64_t kInputBytes = uint64_t{1} << 17;
 struct ZstdCursor::Stream {
   const bytes::Source& compressed;
   ZSTD_DCtx* context;
-  std::string buffer;        // compressed bytes read ahead
-  ZSTD_inBuffer input;       // the rest of `buffer`
-  uint64_t input_offset = 0; // of the first compressed byte not yet in `buffer`
-  bool inside_frame = true;  // nothing at all is no frame
+  std::string buffer;         // compressed bytes read ahead
+  ZSTD_inBuffer input;        // the rest of `buffer`
+  uint64_t input_offset = 0;  // of the first compressed byte not yet in `buffer`
+  bool inside_frame = true;   // nothing at all is no frame
 
   explicit Stream(const bytes::Source& source) : compressed(source), context(ZSTD_createDCtx()), input{nullptr, 0, 0} {
     if (context == nullptr) throw std::bad_alloc();
@@ -53,7 +54,8 @@ struct ZstdCursor::Stream {
     const std::string what =
         Cat(compressed.name(), ": zstd data: ", ZSTD_getErrorName(result), ", after ", position, " decompressed bytes");
     if (code == ZSTD_error_frameParameter_windowTooLarge) {
-      throw InputError("compress.limit_exceeded", Cat(what, "; the limit is ", FormatBytes(uint64_t{1} << kMaxWindowLog)));
+      throw InputError("compress.limit_exceeded",
+                       Cat(what, "; the limit is ", FormatBytes(uint64_t{1} << kMaxWindowLog)));
     }
     throw InputError("compress.bad_data", what);
   }
@@ -75,8 +77,9 @@ uint64_t ZstdCursor::Next(char* out, uint64_t capacity) {
     stream.inside_frame = result != 0;
     // All input is used and nothing more comes out of the decoder, but the frame goes on.
     if (at_end && stream.inside_frame && output.pos == before) {
-      throw InputError("compress.truncated", Cat(stream.compressed.name(), ": zstd data of ", stream.compressed.size(),
-                                                 " bytes ends inside a frame, after ", position_ + output.pos, " decompressed bytes"));
+      throw InputError("compress.truncated",
+                       Cat(stream.compressed.name(), ": zstd data of ", stream.compressed.size(),
+                           " bytes ends inside a frame, after ", position_ + output.pos, " decompressed bytes"));
     }
   }
   position_ += output.pos;

@@ -1,4 +1,5 @@
-// One pass over the decompressed bytes of zstd frames. Private to this package, so that zstd's header stays in one .cc file.
+// One pass over the decompressed bytes of zstd frames. Private to this package, so that zstd's header stays in one .cc
+// file.
 #ifndef CK_COMPRESS_ZSTD_CURSOR_H_
 #define CK_COMPRESS_ZSTD_CURSOR_H_
 

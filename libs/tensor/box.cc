@@ -25,9 +25,13 @@ Dims RowMajorStrides(const Dims& shape) {
   return strides;
 }
 
-bool Box::IsEmpty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+bool Box::IsEmpty() const {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
 
-std::string FormatBox(const Box& box) { return Cat(FormatDims(box.offset), " + ", FormatDims(box.shape)); }
+std::string FormatBox(const Box& box) {
+  return Cat(FormatDims(box.offset), " + ", FormatDims(box.shape));
+}
 
 bool Contains(const Box& outer, const Box& inner) {
   if (inner.offset.size() != outer.offset.size() || inner.shape.size() != outer.shape.size()) return false;

@@ -49,12 +49,12 @@ struct CoverageFault {
   Kind kind;
   size_t chunk = 0;        // the chunk at fault (kRank, kOutOfRange, kOverlap)
   size_t other_chunk = 0;  // the chunk it overlaps (kOverlap)
-  Box where;               // the common part (kOverlap), a part that no chunk covers (kHole), the chunk itself otherwise
+  Box where;  // the common part (kOverlap), a part that no chunk covers (kHole), the chunk itself otherwise
 };
 
-// Checks that `chunks` cover a tensor of this shape exactly once. Chunks of volume 0 are legal anywhere inside and count for
-// nothing. Returns at most `limit` faults, none when the chunks tile the tensor. Overflow-safe for any numbers, and close to
-// linear in the number of chunks (sort and sweep; a regular grid never compares all pairs).
+// Checks that `chunks` cover a tensor of this shape exactly once. Chunks of volume 0 are legal anywhere inside and
+// count for nothing. Returns at most `limit` faults, none when the chunks tile the tensor. Overflow-safe for any
+// numbers, and close to linear in the number of chunks (sort and sweep; a regular grid never compares all pairs).
 std::vector<CoverageFault> CheckCoverage(const Dims& shape, const std::vector<Box>& chunks, size_t limit = 16);
 
 }  // namespace ck

@@ -14,8 +14,13 @@ TEST(Box, VolumeFitsOrIsAbsent) {
     Dims shape;
     std::optional<uint64_t> volume;
   } kCases[] = {
-      {{}, 1}, {{0}, 0}, {{2, 3, 5}, 30}, {{kMax}, kMax}, {{kMax, 2}, std::nullopt},
-      {{uint64_t{1} << 33, uint64_t{1} << 33}, std::nullopt}, {{kMax, kMax, 0}, 0},
+      {{}, 1},
+      {{0}, 0},
+      {{2, 3, 5}, 30},
+      {{kMax}, kMax},
+      {{kMax, 2}, std::nullopt},
+      {{uint64_t{1} << 33, uint64_t{1} << 33}, std::nullopt},
+      {{kMax, kMax, 0}, 0},
   };
   for (const auto& c : kCases) EXPECT_EQ(Volume(c.shape), c.volume);
 }
@@ -34,7 +39,9 @@ TEST(Box, EmptyMeansSomeDimensionIsZero) {
   EXPECT_TRUE((Box{{0, 0}, {1, 0}}.IsEmpty()));
 }
 
-TEST(Box, Format) { EXPECT_EQ(FormatBox({{1, 0}, {1, 40}}), "[1, 0] + [1, 40]"); }
+TEST(Box, Format) {
+  EXPECT_EQ(FormatBox({{1, 0}, {1, 40}}), "[1, 0] + [1, 40]");
+}
 
 TEST(Box, ContainsNeverOverflows) {
   const struct {
@@ -52,7 +59,8 @@ TEST(Box, ContainsNeverOverflows) {
       {{{0}, {4}}, {{0, 0}, {1, 1}}, false},
       {{{0}, {4}}, {{0}, {1, 1}}, false},
   };
-  for (const auto& c : kCases) EXPECT_EQ(Contains(c.outer, c.inner), c.inside) << FormatBox(c.inner) << " in " << FormatBox(c.outer);
+  for (const auto& c : kCases)
+    EXPECT_EQ(Contains(c.outer, c.inner), c.inside) << FormatBox(c.inner) << " in " << FormatBox(c.outer);
 }
 
 TEST(Box, IntersectIsTheCommonPart) {

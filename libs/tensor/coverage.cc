@@ -1,9 +1,11 @@
-// CheckCoverage: cut the tensor into regions until each region is covered by one chunk, by none (a hole) or by several (an overlap).
+// CheckCoverage: cut the tensor into regions until each region is covered by one chunk, by none (a hole) or by several
+// (an overlap).
 //
-// A region is cut along one dimension, preferably at coordinates that no chunk crosses, all of them at once: a regular grid of any rank
-// takes one sort per dimension, and so does a list of uneven rows or buckets. Where every coordinate is crossed (a pinwheel), the cut that
-// splits the chunks most evenly is taken and the chunks it crosses go to both sides. Volumes are never multiplied, so nothing overflows.
-// A layout that can only be peeled chunk by chunk (a spiral) costs the square of its chunks in time; memory stays linear.
+// A region is cut along one dimension, preferably at coordinates that no chunk crosses, all of them at once: a regular
+// grid of any rank takes one sort per dimension, and so does a list of uneven rows or buckets. Where every coordinate
+// is crossed (a pinwheel), the cut that splits the chunks most evenly is taken and the chunks it crosses go to both
+// sides. Volumes are never multiplied, so nothing overflows. A layout that can only be peeled chunk by chunk (a spiral)
+// costs the square of its chunks in time; memory stays linear.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -75,7 +77,8 @@ class Sweep {
     spans.reserve(region.chunks.size());
     for (const size_t chunk : region.chunks) {
       const uint64_t chunk_begin = chunks_[chunk].offset[dimension];
-      spans.push_back({std::max(begin, chunk_begin), std::min(end, chunk_begin + chunks_[chunk].shape[dimension]), chunk});
+      spans.push_back(
+          {std::max(begin, chunk_begin), std::min(end, chunk_begin + chunks_[chunk].shape[dimension]), chunk});
     }
     return spans;
   }

@@ -41,18 +41,30 @@ TEST(Coverage, NamesWhatIsWrong) {
       {"an empty chunk out of range", {2, 4}, {{{0, 0}, {2, 4}}, {{3, 0}, {0, 4}}}, "range 1 [3, 0] + [0, 4]; "},
       {"empty chunks count for nothing", {1, 2}, {{{0, 0}, {1, 2}}, {{1, 0}, {0, 2}}, {{1, 0}, {0, 2}}}, ""},
       {"nothing", {3, 5}, {}, "hole [0, 0] + [3, 5]; "},
-      {"overlap and hole", {4, 4}, {{{0, 0}, {2, 4}}, {{1, 0}, {2, 4}}}, "overlap 0 1 [1, 0] + [1, 4]; hole [3, 0] + [1, 4]; "},
+      {"overlap and hole",
+       {4, 4},
+       {{{0, 0}, {2, 4}}, {{1, 0}, {2, 4}}},
+       "overlap 0 1 [1, 0] + [1, 4]; hole [3, 0] + [1, 4]; "},
       {"same volume, wrong place", {4}, {{{0}, {2}}, {{0}, {2}}}, "overlap 0 1 [0] + [2]; hole [2] + [2]; "},
       {"inner hole", {6}, {{{0}, {2}}, {{4}, {2}}}, "hole [2] + [2]; "},
       {"hole at the start", {6}, {{{1}, {5}}}, "hole [0] + [1]; "},
       {"one past the end", {4, 4}, {{{0, 0}, {4, 4}}, {{0, 1}, {4, 4}}}, "range 1 [0, 1] + [4, 4]; "},
       {"wrong rank", {4, 4}, {{{0}, {4}}, {{0, 0}, {4}}}, "rank 0 [0] + [4]; rank 1 [0, 0] + [4]; "},
       {"beyond 2^64 elements", {kHuge, kHuge}, {{{0, 0}, {kHuge, kHuge}}}, ""},
-      {"beyond 2^64 elements, a row missing", {kHuge, kHuge}, {{{0, 0}, {kHuge - 1, kHuge}}}, "hole [8589934591, 0] + [1, 8589934592]; "},
+      {"beyond 2^64 elements, a row missing",
+       {kHuge, kHuge},
+       {{{0, 0}, {kHuge - 1, kHuge}}},
+       "hole [8589934591, 0] + [1, 8589934592]; "},
       {"sum wraps", {kMax}, {{{kMax - 1}, {3}}}, "range 0 [18446744073709551614] + [3]; "},
       {"the longest dimension", {kMax}, {{{0}, {kMax - 1}}, {{kMax - 1}, {1}}}, ""},
-      {"pinwheel", {3, 3}, {{{0, 0}, {1, 2}}, {{0, 2}, {2, 1}}, {{2, 1}, {1, 2}}, {{1, 0}, {2, 1}}, {{1, 1}, {1, 1}}}, ""},
-      {"pinwheel without its centre", {3, 3}, {{{0, 0}, {1, 2}}, {{0, 2}, {2, 1}}, {{2, 1}, {1, 2}}, {{1, 0}, {2, 1}}}, "hole [1, 1] + [1, 1]; "},
+      {"pinwheel",
+       {3, 3},
+       {{{0, 0}, {1, 2}}, {{0, 2}, {2, 1}}, {{2, 1}, {1, 2}}, {{1, 0}, {2, 1}}, {{1, 1}, {1, 1}}},
+       ""},
+      {"pinwheel without its centre",
+       {3, 3},
+       {{{0, 0}, {1, 2}}, {{0, 2}, {2, 1}}, {{2, 1}, {1, 2}}, {{1, 0}, {2, 1}}},
+       "hole [1, 1] + [1, 1]; "},
   };
   for (const auto& c : kCases) EXPECT_EQ(Describe(CheckCoverage(c.shape, c.chunks)), c.faults) << c.what;
 }
@@ -72,7 +84,8 @@ std::pair<bool, bool> CountByElement(const Dims& shape, const std::vector<Box>& 
   for (const Box& box : chunks) {
     for (uint64_t x = box.offset[0]; x < box.offset[0] + box.shape[0]; ++x) {
       for (uint64_t y = box.offset[1]; y < box.offset[1] + box.shape[1]; ++y) {
-        for (uint64_t z = box.offset[2]; z < box.offset[2] + box.shape[2]; ++z) ++hits[(x * shape[1] + y) * shape[2] + z];
+        for (uint64_t z = box.offset[2]; z < box.offset[2] + box.shape[2]; ++z)
+          ++hits[(x * shape[1] + y) * shape[2] + z];
       }
     }
   }

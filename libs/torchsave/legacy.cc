@@ -34,7 +34,9 @@ struct Head {
   uint64_t bytes = 0;
 };
 
-[[noreturn]] void NotTorch(std::string_view what) { throw InputError("torchsave.not_torch", Cat("legacy torch.save file: ", what)); }
+[[noreturn]] void NotTorch(std::string_view what) {
+  throw InputError("torchsave.not_torch", Cat("legacy torch.save file: ", what));
+}
 
 class PickleRow {
  public:
@@ -61,7 +63,9 @@ void CheckByteOrder(const Unpickled& system) {
   const pickle::Graph& graph = system.graph;
   const Ref little = graph.kind(system.root) == Kind::kDict ? graph.Find(system.root, "little_endian") : pickle::kNoRef;
   if (little == pickle::kNoRef || graph.kind(little) != Kind::kBool) NotTorch("it does not say its byte order");
-  if (!graph.AsBool(little)) throw InputError("torchsave.big_endian", "legacy torch.save file with big-endian numbers; ck reads little-endian ones");
+  if (!graph.AsBool(little))
+    throw InputError("torchsave.big_endian",
+                     "legacy torch.save file with big-endian numbers; ck reads little-endian ones");
 }
 
 std::vector<std::string> ReadKeys(const Unpickled& list) {
@@ -93,14 +97,18 @@ Head ReadHead(const bytes::Source& source) {
     } catch (const Error& error) {
       if (error.id() != "pickle.truncated" && error.id() != "pickle.no_stop") throw;
       if (length == source.size()) throw;
-      if (length == most) throw InputError("torchsave.limit_exceeded", Cat("the pickles of a legacy file are longer than ", kMaxObjectPickle, " bytes"));
+      if (length == most)
+        throw InputError("torchsave.limit_exceeded",
+                         Cat("the pickles of a legacy file are longer than ", kMaxObjectPickle, " bytes"));
     }
   }
 }
 
 }  // namespace
 
-bool IsLegacy(std::string_view first_bytes) { return StartsWith(first_bytes, kMagic); }
+bool IsLegacy(std::string_view first_bytes) {
+  return StartsWith(first_bytes, kMagic);
+}
 
 SavedObject ReadLegacy(const bytes::Source& source) {
   Head head = ReadHead(source);
@@ -112,7 +120,8 @@ SavedObject ReadLegacy(const bytes::Source& source) {
   const std::vector<StorageId> ids = StorageIds(object.graph, object.root);
   for (size_t i = 0; i < ids.size(); ++i) object.storage_indexes.emplace(ids[i].key, i);
   if (head.keys.size() != ids.size()) {
-    throw InputError("torchsave.storage_missing", Cat("the file lists ", head.keys.size(), " storages, its object uses ", ids.size()));
+    throw InputError("torchsave.storage_missing",
+                     Cat("the file lists ", head.keys.size(), " storages, its object uses ", ids.size()));
   }
   object.storages.resize(ids.size());
   std::vector<bool> placed(ids.size());
@@ -120,15 +129,18 @@ SavedObject ReadLegacy(const bytes::Source& source) {
   for (const std::string& key : head.keys) {
     const auto found = object.storage_indexes.find(key);
     if (found == object.storage_indexes.end() || placed[found->second]) {
-      throw InputError("torchsave.storage_missing", Cat("storage ", Quote(key), " is listed twice, or the object does not use it"));
+      throw InputError("torchsave.storage_missing",
+                       Cat("storage ", Quote(key), " is listed twice, or the object does not use it"));
     }
     const StorageId& id = ids[found->second];
     const std::string count_bytes = source.Read(position, std::min<uint64_t>(8, source.size() - position), 8);
-    const uint64_t count = bytes::Reader(count_bytes, "torchsave.storage_size", Cat("the length of storage ", Quote(key))).U64();
+    const uint64_t count =
+        bytes::Reader(count_bytes, "torchsave.storage_size", Cat("the length of storage ", Quote(key))).U64();
     position += 8;
     if (count != id.size_bytes / id.element_bytes || !RangeFits(position, id.size_bytes, source.size())) {
-      throw InputError("torchsave.storage_size", Cat("storage ", Quote(key), " should have ", id.size_bytes, " bytes; the file gives it ", count, " elements of ",
-                                                     id.element_bytes, " bytes at byte ", position, " of ", source.size()));
+      throw InputError("torchsave.storage_size",
+                       Cat("storage ", Quote(key), " should have ", id.size_bytes, " bytes; the file gives it ", count,
+                           " elements of ", id.element_bytes, " bytes at byte ", position, " of ", source.size()));
     }
     object.storages[found->second] = {key, position, id.size_bytes, 0};
     placed[found->second] = true;

@@ -37,7 +37,8 @@ std::string ReadWord(const bytes::Source& source, const zip::Record& record) {
 void CheckByteOrder(const bytes::Source& source, const zip::Record* record) {
   if (record == nullptr) return;  // torch wrote none before 2.1
   const std::string order = ReadWord(source, *record);
-  if (order != kLittle) throw InputError("torchsave.big_endian", Cat("byte order ", Quote(order), "; ck reads 'little'"));
+  if (order != kLittle)
+    throw InputError("torchsave.big_endian", Cat("byte order ", Quote(order), "; ck reads 'little'"));
 }
 
 void CheckVersion(const bytes::Source& source, const zip::Record* record) {
@@ -45,16 +46,19 @@ void CheckVersion(const bytes::Source& source, const zip::Record* record) {
   const std::string word = ReadWord(source, *record);
   const auto version = ParseUint64(Trim(word));
   if (version && *version >= kMinVersion && *version <= kMaxVersion) return;
-  throw InputError("torchsave.not_torch", Cat("version ", Quote(word), " of the archive; ck knows ", kMinVersion, " to ", kMaxVersion));
+  throw InputError("torchsave.not_torch",
+                   Cat("version ", Quote(word), " of the archive; ck knows ", kMinVersion, " to ", kMaxVersion));
 }
 
 std::string ReadPickle(const bytes::Source& source, const zip::Record& record) {
   if (record.size > kMaxObjectPickle) {
-    throw InputError("torchsave.limit_exceeded", Cat("a data.pkl of ", record.size, " bytes; the limit is ", kMaxObjectPickle));
+    throw InputError("torchsave.limit_exceeded",
+                     Cat("a data.pkl of ", record.size, " bytes; the limit is ", kMaxObjectPickle));
   }
   std::string data = source.Read(record.data_offset, record.size, kMaxObjectPickle);
   if (record.crc != 0 && Crc32(data) != record.crc) {
-    throw InputError("torchsave.crc_mismatch", Cat("data.pkl is damaged: its CRC-32 is ", Crc32(data), ", the archive says ", record.crc));
+    throw InputError("torchsave.crc_mismatch",
+                     Cat("data.pkl is damaged: its CRC-32 is ", Crc32(data), ", the archive says ", record.crc));
   }
   return data;
 }
@@ -68,10 +72,13 @@ SavedObject ReadZip(const bytes::Source& source) {
   const auto name = [&](std::string_view rest) { return Cat(object.root_name, '/', rest); };
 
   if (Find(records, name("constants.pkl")) != nullptr) {
-    throw InputError("torchsave.torchscript", "a TorchScript program (it has a record constants.pkl), not a saved object");
+    throw InputError("torchsave.torchscript",
+                     "a TorchScript program (it has a record constants.pkl), not a saved object");
   }
   const zip::Record* pickle = Find(records, name(kDataPkl));
-  if (pickle == nullptr) throw InputError("torchsave.no_data_pkl", Cat("a zip archive without the record ", Quote(name(kDataPkl)), ": torch.save did not write it"));
+  if (pickle == nullptr)
+    throw InputError("torchsave.no_data_pkl",
+                     Cat("a zip archive without the record ", Quote(name(kDataPkl)), ": torch.save did not write it"));
   CheckByteOrder(source, Find(records, name(kByteOrder)));
   CheckVersion(source, Find(records, name(kVersion)));
 
@@ -80,9 +87,12 @@ SavedObject ReadZip(const bytes::Source& source) {
   object.root = unpickled.root;
   for (const StorageId& id : StorageIds(object.graph, object.root)) {
     const zip::Record* record = Find(records, name(Cat("data/", id.key)));
-    if (record == nullptr) throw InputError("torchsave.storage_missing", Cat("no record ", Quote(name(Cat("data/", id.key))), ", which the object names as a storage"));
+    if (record == nullptr)
+      throw InputError("torchsave.storage_missing",
+                       Cat("no record ", Quote(name(Cat("data/", id.key))), ", which the object names as a storage"));
     if (record->size != id.size_bytes) {
-      throw InputError("torchsave.storage_size", Cat("storage ", Quote(id.key), " has ", record->size, " bytes, its object says ", id.size_bytes));
+      throw InputError("torchsave.storage_size", Cat("storage ", Quote(id.key), " has ", record->size,
+                                                     " bytes, its object says ", id.size_bytes));
     }
     object.storage_indexes.emplace(id.key, object.storages.size());
     object.storages.push_back({id.key, record->data_offset, record->size, record->crc});
@@ -98,10 +108,12 @@ SavedObject ReadAny(const bytes::Source& source) {
     throw InputError("torchsave.tar", "a tar archive, as torch wrote before 0.2: save it again with a newer torch");
   }
   if (StartsWith(first_bytes, "PYTORCH1")) {
-    throw InputError("torchsave.not_torch", "a file of a preview of torch 1.0 (PYTORCH1), which no torch reads any more");
+    throw InputError("torchsave.not_torch",
+                     "a file of a preview of torch 1.0 (PYTORCH1), which no torch reads any more");
   }
-  throw InputError("torchsave.not_torch", Cat("not a file of torch.save: it begins with ", Quote(std::string_view(first_bytes).substr(0, 8)),
-                                              ", not with a zip or legacy header"));
+  throw InputError("torchsave.not_torch",
+                   Cat("not a file of torch.save: it begins with ", Quote(std::string_view(first_bytes).substr(0, 8)),
+                       ", not with a zip or legacy header"));
 }
 
 }  // namespace

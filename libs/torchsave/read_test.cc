@@ -23,7 +23,9 @@ using testing::Items;
 using zip::testing::BuildZip;
 using zip::testing::RecordSpec;
 
-SavedObject Read(const std::string& file) { return ReadObject(bytes::StringSource(file)); }
+SavedObject Read(const std::string& file) {
+  return ReadObject(bytes::StringSource(file));
+}
 
 std::string IdOf(const std::string& file) {
   try {
@@ -39,7 +41,8 @@ std::string IdOf(const std::string& file) {
 // The pickle of a list of one float storage "0" of two elements.
 std::string StoragePickle(std::string_view key = "0", int64_t elements = 2) {
   Graph graph;
-  const Ref id = graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"), graph.NewString(key), graph.NewString("cpu"), graph.NewInt(elements)});
+  const Ref id = graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"),
+                                 graph.NewString(key), graph.NewString("cpu"), graph.NewInt(elements)});
   return pickle::Pickle(graph, graph.NewList({graph.NewPersistent(id)}), pickle::Protocol::k2);
 }
 
@@ -49,8 +52,9 @@ TEST(TorchSaveRead, FilesOfEachVersion) {
     FileForm form;
     const char* root_name;
   } kCases[] = {
-      {"t113_common.pt", FileForm::kZip, "common"},   {"t26_common.pt", FileForm::kZip, "common"},   {"t214_common.pt", FileForm::kZip, "common"},
-      {"t26_foo.bar.pt", FileForm::kZip, "foo.bar"},  {"t214_foo.bar.pt", FileForm::kZip, "foo.bar"}, {"t26_nocrc.pt", FileForm::kZip, "archive"},
+      {"t113_common.pt", FileForm::kZip, "common"},   {"t26_common.pt", FileForm::kZip, "common"},
+      {"t214_common.pt", FileForm::kZip, "common"},   {"t26_foo.bar.pt", FileForm::kZip, "foo.bar"},
+      {"t214_foo.bar.pt", FileForm::kZip, "foo.bar"}, {"t26_nocrc.pt", FileForm::kZip, "archive"},
       {"t26_legacy.pt", FileForm::kLegacy, ""},       {"t214_legacy.pt", FileForm::kLegacy, ""},
   };
   for (const auto& c : kCases) {
@@ -75,7 +79,8 @@ TEST(TorchSaveRead, TheTensorOfAFile) {
       ++tensors;
       EXPECT_EQ(view->dtype, DType::kF32) << name;
       EXPECT_TRUE(view->IsRowMajor());
-      bytes::Reader data(std::string_view(file).substr(view->data_offset(), view->storage.size_bytes), "test.truncated", "data");
+      bytes::Reader data(std::string_view(file).substr(view->data_offset(), view->storage.size_bytes), "test.truncated",
+                         "data");
       EXPECT_EQ(data.U32(), 0x00000000u) << name;
       EXPECT_EQ(data.U32(), 0x3F800000u) << name;
       EXPECT_EQ(data.U32(), 0x40000000u) << name;
@@ -112,7 +117,12 @@ TEST(TorchSaveRead, EveryRefusalHasItsId) {
   } kCases[] = {
       {"whole", BuildZip({data_pkl, data}), ""},
       {"little", BuildZip({data_pkl, {"a/byteorder", "little"}, data, {"a/version", "3\n"}}), ""},
-      {"sum not known", [&] { RecordSpec r = data_pkl; return r.local_crc = r.central_crc = 0, BuildZip({r, data}); }(), ""},
+      {"sum not known",
+       [&] {
+         RecordSpec r = data_pkl;
+         return r.local_crc = r.central_crc = 0, BuildZip({r, data});
+       }(),
+       ""},
       {"empty", "", "torchsave.not_torch"},
       {"text", "hello, this is no checkpoint", "torchsave.not_torch"},
       {"safetensors", std::string("\x10\0\0\0\0\0\0\0{}              ", 24), "torchsave.not_torch"},
@@ -126,19 +136,23 @@ TEST(TorchSaveRead, EveryRefusalHasItsId) {
       {"strange order", BuildZip({data_pkl, {"a/byteorder", "middle"}, data}), "torchsave.big_endian"},
       {"version 11", BuildZip({data_pkl, data, {"a/version", "11\n"}}), "torchsave.not_torch"},
       {"version 0", BuildZip({data_pkl, data, {"a/version", "0"}}), "torchsave.not_torch"},
-      {"version of many digits", BuildZip({data_pkl, data, {"a/version", std::string(1000, '3')}}), "torchsave.not_torch"},
+      {"version of many digits", BuildZip({data_pkl, data, {"a/version", std::string(1000, '3')}}),
+       "torchsave.not_torch"},
       {"damaged pickle", BuildZip({damaged, data}), "torchsave.crc_mismatch"},
       {"storage missing", BuildZip({data_pkl}), "torchsave.storage_missing"},
       {"storage of another root", BuildZip({data_pkl, {"b/data/0", "12345678"}}), "torchsave.storage_missing"},
       {"storage short", BuildZip({data_pkl, {"a/data/0", "1234567"}}), "torchsave.storage_size"},
       {"storage long", BuildZip({data_pkl, {"a/data/0", "123456789"}}), "torchsave.storage_size"},
-      {"more bytes than 2^64", BuildZip({{"a/data.pkl", StoragePickle("0", int64_t{1} << 62)}, data}), "torchsave.limit_exceeded"},
+      {"more bytes than 2^64", BuildZip({{"a/data.pkl", StoragePickle("0", int64_t{1} << 62)}, data}),
+       "torchsave.limit_exceeded"},
       {"no storage", BuildZip({{"a/data.pkl", "\x80\x02K\x01Q."}}), "torchsave.bad_tensor"},
       {"cut pickle", BuildZip({{"a/data.pkl", pickle.substr(0, pickle.size() - 1)}, data}), "pickle.no_stop"},
       {"legacy, nothing more", kLegacyMagic, "pickle.no_stop"},
       {"legacy of another protocol", kLegacyMagic + "\x80\x02K\x07.", "torchsave.not_torch"},
       {"legacy without byte order", kLegacyMagic + "\x80\x02M\xe9\x03.\x80\x02}.", "torchsave.not_torch"},
-      {"legacy, big-endian", kLegacyMagic + "\x80\x02M\xe9\x03.\x80\x02}X\x0d" + std::string(3, '\0') + "little_endian\x89s.", "torchsave.big_endian"},
+      {"legacy, big-endian",
+       kLegacyMagic + "\x80\x02M\xe9\x03.\x80\x02}X\x0d" + std::string(3, '\0') + "little_endian\x89s.",
+       "torchsave.big_endian"},
   };
   for (const auto& c : kCases) EXPECT_EQ(IdOf(c.file), c.id) << c.what;
 }
@@ -146,7 +160,8 @@ TEST(TorchSaveRead, EveryRefusalHasItsId) {
 TEST(TorchSaveRead, OneStorageHasOneSize) {
   Graph graph;
   const auto storage = [&](int64_t elements) {
-    return graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"), graph.NewString("0"), graph.NewString("cpu"), graph.NewInt(elements)}));
+    return graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"),
+                                               graph.NewString("0"), graph.NewString("cpu"), graph.NewInt(elements)}));
   };
   const Ref root = graph.NewList({storage(2), storage(1)});
   const std::string pickle = pickle::Pickle(graph, root, pickle::Protocol::k2);
@@ -189,7 +204,8 @@ TEST(TorchSaveRead, LegacyWithALongPickle) {
 TEST(TorchSaveRead, OnlyTheWholeFileIsRead) {
   for (const char* name : {"t113_common.pt", "t26_foo.bar.pt", "t214_common.pt", "t26_legacy.pt", "t214_legacy.pt"}) {
     const std::string file = Fixture(name);
-    for (size_t length = 0; length < file.size(); ++length) ASSERT_NE(IdOf(file.substr(0, length)), "") << name << " cut to " << length;
+    for (size_t length = 0; length < file.size(); ++length)
+      ASSERT_NE(IdOf(file.substr(0, length)), "") << name << " cut to " << length;
     EXPECT_EQ(IdOf(file), "");
   }
 }
@@ -234,9 +250,10 @@ class CountingSource : public bytes::StringSource {
 std::string TransposedItem(int64_t rows) {
   Graph graph;
   const auto number = [&](int64_t value) { return graph.NewInt(value); };
-  const Ref id = graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "ByteStorage"), graph.NewString("0"), graph.NewString("cpu"), number(3 * rows)});
-  const Ref args = graph.NewTuple({graph.NewPersistent(id), number(0), graph.NewTuple({number(3), number(rows)}), graph.NewTuple({number(1), number(3)}),
-                                   graph.NewBool(false), graph.NewNone()});
+  const Ref id = graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "ByteStorage"),
+                                 graph.NewString("0"), graph.NewString("cpu"), number(3 * rows)});
+  const Ref args = graph.NewTuple({graph.NewPersistent(id), number(0), graph.NewTuple({number(3), number(rows)}),
+                                   graph.NewTuple({number(1), number(3)}), graph.NewBool(false), graph.NewNone()});
   const Ref root = graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("torch._utils", "_rebuild_tensor_v2"), args);
   return BuildZip({{"archive/data.pkl", pickle::Pickle(graph, root, pickle::Protocol::k2)},
                    {"archive/byteorder", "little"},

@@ -23,7 +23,8 @@ class Hash {
 
 }  // namespace
 
-std::vector<zip::RecordPlan> PlanRecords(std::string_view root_name, size_t pickle_bytes, const std::vector<zip::RecordPlan>& storages) {
+std::vector<zip::RecordPlan> PlanRecords(std::string_view root_name, size_t pickle_bytes,
+                                         const std::vector<zip::RecordPlan>& storages) {
   std::vector<zip::RecordPlan> records;
   records.reserve(storages.size() + std::size(kBeforeStorages) + 3);
   const auto add = [&](std::string_view name, uint64_t size) { records.push_back({Cat(root_name, '/', name), size}); };

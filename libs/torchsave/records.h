@@ -22,7 +22,8 @@ struct FixedRecord {
 };
 
 // Stand between data.pkl and the storages. `.format_version` promises torch the exact layout of zip::LayOut.
-inline constexpr FixedRecord kBeforeStorages[] = {{".format_version", "1"}, {".storage_alignment", "64"}, {kByteOrder, kLittle}};
+inline constexpr FixedRecord kBeforeStorages[] = {
+    {".format_version", "1"}, {".storage_alignment", "64"}, {kByteOrder, kLittle}};
 // Follows the storages.
 inline constexpr FixedRecord kVersionRecord = {kVersion, "3\n"};
 // The last record: 40 digits.
@@ -30,9 +31,11 @@ inline constexpr std::string_view kSerializationId = ".data/serialization_id";
 inline constexpr size_t kSerializationIdBytes = 40;
 
 // data.pkl, the fixed records, one record per storage key, version, serialization id.
-std::vector<zip::RecordPlan> PlanRecords(std::string_view root_name, size_t pickle_bytes, const std::vector<zip::RecordPlan>& storages);
+std::vector<zip::RecordPlan> PlanRecords(std::string_view root_name, size_t pickle_bytes,
+                                         const std::vector<zip::RecordPlan>& storages);
 
-// 20 digits for the names of the records before it and 20 for their CRCs. torch writes other hashes; no reader compares them.
+// 20 digits for the names of the records before it and 20 for their CRCs. torch writes other hashes; no reader compares
+// them.
 std::string SerializationId(const std::vector<zip::RecordPlan>& records, const std::vector<uint32_t>& crcs);
 
 }  // namespace ck::torchsave

@@ -15,13 +15,19 @@ using pickle::Graph;
 using pickle::Kind;
 using pickle::Ref;
 
-[[noreturn]] void BadId(std::string_view what) { throw InputError("torchsave.bad_tensor", Cat("a persistent id that is no storage: ", what)); }
+[[noreturn]] void BadId(std::string_view what) {
+  throw InputError("torchsave.bad_tensor", Cat("a persistent id that is no storage: ", what));
+}
 
-bool IsString(const Graph& graph, Ref ref, std::string_view text) { return graph.kind(ref) == Kind::kString && graph.bytes(ref) == text; }
+bool IsString(const Graph& graph, Ref ref, std::string_view text) {
+  return graph.kind(ref) == Kind::kString && graph.bytes(ref) == text;
+}
 
 // Storage classes without a DType: bytes, and quantized values (packed ones count bytes).
 std::optional<uint64_t> OtherElementBytes(std::string_view name) {
-  if (name == "UntypedStorage" || name == "QInt8Storage" || name == "QUInt8Storage" || name == "QUInt4x2Storage" || name == "QUInt2x4Storage") return 1;
+  if (name == "UntypedStorage" || name == "QInt8Storage" || name == "QUInt8Storage" || name == "QUInt4x2Storage" ||
+      name == "QUInt2x4Storage")
+    return 1;
   if (name == "QInt32Storage") return 4;
   return std::nullopt;
 }
@@ -83,11 +89,14 @@ StorageId ParseStorageId(const Graph& graph, Ref persistent) {
   ReadClass(graph, fields[1], id);
   if (graph.kind(fields[2]) != Kind::kString || graph.bytes(fields[2]).empty()) BadId("its key is no text");
   id.key = graph.bytes(fields[2]);
-  if (graph.kind(fields[4]) != Kind::kInt || graph.AsInt(fields[4]) < 0) BadId("its number of elements is no natural number");
-  if (fields.size() == 6 && graph.kind(fields[5]) != Kind::kNone) BadId("a view of another storage, which torch has not written since 0.4");
+  if (graph.kind(fields[4]) != Kind::kInt || graph.AsInt(fields[4]) < 0)
+    BadId("its number of elements is no natural number");
+  if (fields.size() == 6 && graph.kind(fields[5]) != Kind::kNone)
+    BadId("a view of another storage, which torch no longer writes");
   const auto size_bytes = CheckedMul(static_cast<uint64_t>(graph.AsInt(fields[4])), id.element_bytes);
   if (!size_bytes) {
-    throw InputError("torchsave.limit_exceeded", Cat("storage ", Quote(id.key), " claims ", graph.AsInt(fields[4]), " elements of ", id.element_bytes, " bytes"));
+    throw InputError("torchsave.limit_exceeded", Cat("storage ", Quote(id.key), " claims ", graph.AsInt(fields[4]),
+                                                     " elements of ", id.element_bytes, " bytes"));
   }
   id.size_bytes = *size_bytes;
   return id;
@@ -116,7 +125,8 @@ std::vector<StorageId> StorageIds(const Graph& graph, Ref root) {
     if (is_new) {
       ids.push_back(std::move(id));
     } else if (ids[place->second].size_bytes != id.size_bytes) {
-      throw InputError("torchsave.storage_size", Cat("storage ", Quote(id.key), " has two sizes: ", ids[place->second].size_bytes, " and ", id.size_bytes, " bytes"));
+      throw InputError("torchsave.storage_size", Cat("storage ", Quote(id.key), " has two sizes: ",
+                                                     ids[place->second].size_bytes, " and ", id.size_bytes, " bytes"));
     }
   }
   return ids;

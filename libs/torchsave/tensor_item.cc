@@ -19,7 +19,9 @@ class EndsSource : public bytes::Source {
  public:
   // Precondition: size >= 2 * kEndBytes.
   explicit EndsSource(const bytes::Source& whole)
-      : whole_(whole), head_(whole.Read(0, kEndBytes, kEndBytes)), tail_(whole.Read(whole.size() - kEndBytes, kEndBytes, kEndBytes)) {}
+      : whole_(whole),
+        head_(whole.Read(0, kEndBytes, kEndBytes)),
+        tail_(whole.Read(whole.size() - kEndBytes, kEndBytes, kEndBytes)) {}
 
   uint64_t size() const override { return whole_.size(); }
   std::string name() const override { return whole_.name(); }

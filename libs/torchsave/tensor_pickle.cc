@@ -13,7 +13,8 @@ namespace {
 
 // The opcodes of pickle protocol 2 that a tensor needs.
 constexpr std::string_view kProtocol2 = "\x80\x02";
-constexpr char kMark = '(', kStop = '.', kGlobal = 'c', kBinPut = 'q', kBinUnicode = 'X', kReduce = 'R', kPersistentId = 'Q';
+constexpr char kMark = '(', kStop = '.', kGlobal = 'c', kBinPut = 'q', kBinUnicode = 'X', kReduce = 'R',
+               kPersistentId = 'Q';
 constexpr char kBinInt = 'J', kBinInt1 = 'K', kBinInt2 = 'M', kEmptyTuple = ')', kTuple = 't';
 constexpr char kTuple1 = '\x85', kTuple2 = '\x86', kTuple3 = '\x87', kNewFalse = '\x89', kLong1 = '\x8a';
 
@@ -76,7 +77,8 @@ class Writer {
 constexpr uint64_t kMaxTorchInt = std::numeric_limits<int64_t>::max();
 
 [[noreturn]] void Unrepresentable(DType dtype, const Dims& shape) {
-  throw InputError("torchsave.bad_tensor", Cat("torch cannot hold a tensor of shape ", FormatDims(shape), " and type ", Name(dtype)));
+  throw InputError("torchsave.bad_tensor",
+                   Cat("torch cannot hold a tensor of shape ", FormatDims(shape), " and type ", Name(dtype)));
 }
 
 void CheckShape(DType dtype, const Dims& shape) {

@@ -10,7 +10,8 @@
 
 namespace ck::torchsave {
 
-// Throws torchsave.bad_tensor for a tensor that torch cannot have: more than kMaxRank dimensions, or a size, stride or number of bytes of 2^63 or more.
+// Throws torchsave.bad_tensor for a tensor that torch cannot have: more than kMaxRank dimensions, or a size, stride or
+// number of bytes of 2^63 or more.
 std::string TensorPickle(DType dtype, const Dims& shape);
 // ElementSize times Volume, or torchsave.bad_tensor.
 uint64_t TensorBytes(DType dtype, const Dims& shape);

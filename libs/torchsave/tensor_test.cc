@@ -27,19 +27,23 @@ class Builder {
 
   Graph& graph() { return object_.graph; }
   Ref Global(const char* module, const std::string& name) { return graph().NewGlobal(module, name); }
-  Ref CallOf(Ref callable, std::initializer_list<Ref> args) { return graph().NewObject(Form::kReduce, callable, graph().NewTuple(args)); }
+  Ref CallOf(Ref callable, std::initializer_list<Ref> args) {
+    return graph().NewObject(Form::kReduce, callable, graph().NewTuple(args));
+  }
   Ref Ints(const std::vector<int64_t>& values) {
     std::vector<Ref> refs;
     for (const int64_t value : values) refs.push_back(graph().NewInt(value));
     return graph().NewTuple(std::span<const Ref>(refs));
   }
   Ref PersistentId() {
-    return graph().NewPersistent(graph().NewTuple({graph().NewString("storage"), graph().NewGlobal(storage_module, storage_class), graph().NewString("0"),
-                                                   graph().NewString("cpu"), graph().NewInt(elements)}));
+    return graph().NewPersistent(
+        graph().NewTuple({graph().NewString("storage"), graph().NewGlobal(storage_module, storage_class),
+                          graph().NewString("0"), graph().NewString("cpu"), graph().NewInt(elements)}));
   }
   Ref Args() {
-    std::vector<Ref> args = {PersistentId(), graph().NewInt(storage_offset), Ints(shape), Ints(strides), graph().NewBool(false),
-                             CallOf(Global("collections", "OrderedDict"), {})};
+    std::vector<Ref> args = {
+        PersistentId(), graph().NewInt(storage_offset), Ints(shape),
+        Ints(strides),  graph().NewBool(false),         CallOf(Global("collections", "OrderedDict"), {})};
     if (!torch_type.empty()) args.push_back(Global("torch", torch_type));
     if (metadata != kNoRef) args.push_back(metadata);
     return graph().NewTuple(std::span<const Ref>(args));
@@ -77,7 +81,7 @@ TEST(Tensor, RowMajorIgnoresStridesThatDoNotMatter) {
     std::vector<int64_t> shape, strides;
     bool row_major;
   } kCases[] = {
-      {{}, {}, true},        {{5, 6}, {6, 1}, true},    {{1, 6}, {99, 1}, true}, {{5, 1, 3}, {3, 77, 1}, true},
+      {{}, {}, true},          {{5, 6}, {6, 1}, true},  {{1, 6}, {99, 1}, true}, {{5, 1, 3}, {3, 77, 1}, true},
       {{6, 5}, {1, 6}, false}, {{5, 3}, {6, 1}, false}, {{0, 3}, {8, 8}, true},  {{5, 3}, {0, 1}, false},
   };
   for (const auto& c : kCases) {
@@ -122,13 +126,18 @@ TEST(Tensor, ParametersAndSubclassesHoldOne) {
   Builder b;
   Graph& graph = b.graph();
   const Ref tensor = b.Tensor(), flag = graph.NewBool(true), none = graph.NewNone();
-  const Ref subclass = b.CallOf(b.Global("torch._tensor", "_rebuild_from_type_v2"),
-                                {b.Global("torch._utils", "_rebuild_tensor_v2"), b.Global("a", "Subclass"), b.Args(), graph.NewDict()});
+  const Ref subclass =
+      b.CallOf(b.Global("torch._tensor", "_rebuild_from_type_v2"),
+               {b.Global("torch._utils", "_rebuild_tensor_v2"), b.Global("a", "Subclass"), b.Args(), graph.NewDict()});
   const Ref of_parameter = b.CallOf(b.Global("torch.tensor", "_rebuild_from_type_v2"),
-                                    {b.Global("torch._utils", "_rebuild_parameter"), b.Global("a", "Parameter"), graph.NewTuple({tensor, flag, none}), none});
-  const Ref old_parameter = graph.NewObject(Form::kNewObj, b.Global("torch.nn.parameter", "Parameter"), graph.NewTuple({tensor, flag}));
-  for (const Ref node : {tensor, b.CallOf(b.Global("torch._utils", "_rebuild_parameter"), {tensor, flag, none}),
-                         b.CallOf(b.Global("torch._utils", "_rebuild_parameter_with_state"), {subclass, flag, none, none}), subclass, of_parameter, old_parameter}) {
+                                    {b.Global("torch._utils", "_rebuild_parameter"), b.Global("a", "Parameter"),
+                                     graph.NewTuple({tensor, flag, none}), none});
+  const Ref old_parameter =
+      graph.NewObject(Form::kNewObj, b.Global("torch.nn.parameter", "Parameter"), graph.NewTuple({tensor, flag}));
+  for (const Ref node :
+       {tensor, b.CallOf(b.Global("torch._utils", "_rebuild_parameter"), {tensor, flag, none}),
+        b.CallOf(b.Global("torch._utils", "_rebuild_parameter_with_state"), {subclass, flag, none, none}), subclass,
+        of_parameter, old_parameter}) {
     const auto view = AsTensor(b.object(), node);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->shape, (Dims{5, 6}));
@@ -138,10 +147,14 @@ TEST(Tensor, ParametersAndSubclassesHoldOne) {
 TEST(Tensor, OtherNodesAreNone) {
   Builder b;
   Graph& graph = b.graph();
-  const Ref distributed = b.CallOf(b.Global("torch._tensor", "_rebuild_from_type_v2"),
-                                   {b.Global("torch._utils", "_rebuild_wrapper_subclass"), b.Global("torch.distributed.tensor", "DTensor"), graph.NewTuple({}), graph.NewDict()});
-  for (const Ref node : {graph.NewNone(), graph.NewInt(3), graph.NewDict(), b.PersistentId(), distributed, b.CallOf(b.Global("a", "_rebuild_tensor_v2"), {}),
-                         b.CallOf(b.Global("torch._utils", "_rebuild_sparse_tensor"), {}), b.CallOf(b.Global("torch._utils", "_rebuild_parameter"), {graph.NewInt(1)})}) {
+  const Ref distributed =
+      b.CallOf(b.Global("torch._tensor", "_rebuild_from_type_v2"),
+               {b.Global("torch._utils", "_rebuild_wrapper_subclass"), b.Global("torch.distributed.tensor", "DTensor"),
+                graph.NewTuple({}), graph.NewDict()});
+  for (const Ref node : {graph.NewNone(), graph.NewInt(3), graph.NewDict(), b.PersistentId(), distributed,
+                         b.CallOf(b.Global("a", "_rebuild_tensor_v2"), {}),
+                         b.CallOf(b.Global("torch._utils", "_rebuild_sparse_tensor"), {}),
+                         b.CallOf(b.Global("torch._utils", "_rebuild_parameter"), {graph.NewInt(1)})}) {
     EXPECT_FALSE(AsTensor(b.object(), node));
   }
 }
@@ -157,11 +170,15 @@ TEST(Tensor, WhatDoesNotFitIsRefused) {
       {"offset one too far", [](Builder& b) { return b.storage_offset = 1, b.Tensor(); }},
       {"offset far", [](Builder& b) { return b.storage_offset = kBig, b.Tensor(); }},
       {"stride too long", [](Builder& b) { return b.strides = {7, 1}, b.Tensor(); }},
-      {"product wraps to a small number", [](Builder& b) { return b.shape = {5, 3}, b.strides = {kBig, 1}, b.Tensor(); }},
-      {"sum wraps", [](Builder& b) { return b.shape = {2, 2, 2, 2, 2}, b.strides = {kBig, kBig, kBig, kBig, 1}, b.Tensor(); }},
-      {"more elements than 2^64, all the same one", [](Builder& b) { return b.shape = {kBig, 8}, b.strides = {0, 0}, b.Tensor(); }},
+      {"product wraps to a small number",
+       [](Builder& b) { return b.shape = {5, 3}, b.strides = {kBig, 1}, b.Tensor(); }},
+      {"sum wraps",
+       [](Builder& b) { return b.shape = {2, 2, 2, 2, 2}, b.strides = {kBig, kBig, kBig, kBig, 1}, b.Tensor(); }},
+      {"more elements than 2^64, all the same one",
+       [](Builder& b) { return b.shape = {kBig, 8}, b.strides = {0, 0}, b.Tensor(); }},
       {"more bytes than 2^64", [](Builder& b) { return b.shape = {kBig}, b.strides = {0}, b.Tensor(); }},
-      {"an empty tensor outside", [](Builder& b) { return b.shape = {0}, b.strides = {1}, b.storage_offset = 31, b.Tensor(); }},
+      {"an empty tensor outside",
+       [](Builder& b) { return b.shape = {0}, b.strides = {1}, b.storage_offset = 31, b.Tensor(); }},
       {"negative size", [](Builder& b) { return b.shape = {-5, 6}, b.Tensor(); }},
       {"negative stride", [](Builder& b) { return b.strides = {6, -1}, b.Tensor(); }},
       {"negative offset", [](Builder& b) { return b.storage_offset = -1, b.Tensor(); }},
@@ -171,15 +188,20 @@ TEST(Tensor, WhatDoesNotFitIsRefused) {
       {"a storage of no known class", [](Builder& b) { return b.storage_class = "StrangeStorage", b.Tensor(); }},
       {"a storage of another module", [](Builder& b) { return b.storage_module = "os", b.Tensor(); }},
       {"v2 without type", [](Builder& b) { return b.storage_class = "UntypedStorage", b.elements = 120, b.Tensor(); }},
-      {"v3 of an unknown type", [](Builder& b) { return b.function = "_rebuild_tensor_v3", b.torch_type = "float7", b.Tensor(); }},
+      {"v3 of an unknown type",
+       [](Builder& b) { return b.function = "_rebuild_tensor_v3", b.torch_type = "float7", b.Tensor(); }},
       {"v3 without type", [](Builder& b) { return b.function = "_rebuild_tensor_v3", b.Tensor(); }},
       {"no arguments", [](Builder& b) { return b.CallOf(b.Global("torch._utils", "_rebuild_tensor_v2"), {}); }},
-      {"no storage", [](Builder& b) { return b.CallOf(b.Global("torch._utils", "_rebuild_tensor_v2"), {b.graph().NewInt(0)}); }},
-      {"a storage that is a number", [](Builder& b) {
+      {"no storage",
+       [](Builder& b) { return b.CallOf(b.Global("torch._utils", "_rebuild_tensor_v2"), {b.graph().NewInt(0)}); }},
+      {"a storage that is a number",
+       [](Builder& b) {
          const Ref id = b.graph().NewPersistent(b.graph().NewInt(7));
-         return b.CallOf(b.Global("torch._utils", "_rebuild_tensor_v2"), {id, b.graph().NewInt(0), b.Ints({1}), b.Ints({1})});
+         return b.CallOf(b.Global("torch._utils", "_rebuild_tensor_v2"),
+                         {id, b.graph().NewInt(0), b.Ints({1}), b.Ints({1})});
        }},
-      {"a parameter in a parameter without end", [](Builder& b) {
+      {"a parameter in a parameter without end",
+       [](Builder& b) {
          Ref node = b.Tensor();
          for (int i = 0; i < 100; ++i) node = b.CallOf(b.Global("torch._utils", "_rebuild_parameter"), {node});
          return node;

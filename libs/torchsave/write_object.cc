@@ -41,7 +41,9 @@ void RefuseLegacyIds(const pickle::Graph& graph, pickle::Ref root) {
   for (const pickle::Ref ref : PersistentNodes(graph, root)) {
     const pickle::Ref id = graph.args(ref);
     if (graph.kind(id) != pickle::Kind::kTuple || graph.items(id).size() != 6) continue;
-    throw InputError("torchsave.legacy_object", "an object of a legacy torch.save file cannot be written as a zip archive: load it with torch and save it again");
+    throw InputError("torchsave.legacy_object",
+                     "an object of a legacy torch.save file cannot be written as a zip archive: load it with torch and "
+                     "save it again");
   }
 }
 

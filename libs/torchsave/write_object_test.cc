@@ -18,19 +18,25 @@ using pickle::Form;
 using pickle::Graph;
 using pickle::Ref;
 
-SavedObject Read(const std::string& file) { return ReadObject(bytes::StringSource(file)); }
+SavedObject Read(const std::string& file) {
+  return ReadObject(bytes::StringSource(file));
+}
 
-std::string BytesOf(const std::string& file, const Storage& storage) { return file.substr(storage.offset, storage.size_bytes); }
+std::string BytesOf(const std::string& file, const Storage& storage) {
+  return file.substr(storage.offset, storage.size_bytes);
+}
 
 std::string Rewrite(const std::string& file, const std::string& root_name) {
   const SavedObject object = Read(file);
-  return WriteObject(object.graph, object.root, root_name, [&](const std::string& key) { return BytesOf(file, *object.FindStorage(key)); });
+  return WriteObject(object.graph, object.root, root_name,
+                     [&](const std::string& key) { return BytesOf(file, *object.FindStorage(key)); });
 }
 
 std::vector<std::string> CommonStates() {
   std::vector<std::string> files = {"t113_common.pt", "t26_common.pt", "t214_common.pt", "mcore_0153_t26/common.pt"};
   for (const auto& entry : std::filesystem::recursive_directory_iterator("testdata/fixtures/megatron")) {
-    if (entry.path().filename() == "common.pt") files.push_back(std::filesystem::relative(entry.path(), "testdata/fixtures").string());
+    if (entry.path().filename() == "common.pt")
+      files.push_back(std::filesystem::relative(entry.path(), "testdata/fixtures").string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -77,8 +83,8 @@ TEST(WriteObject, AScalarTensorSurvives) {
 TEST(WriteObject, RecordsStandInTheOrderOfTorch) {
   Graph graph;
   const auto storage = [&](const char* key, int64_t elements) {
-    return graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "ShortStorage"), graph.NewString(key),
-                                               graph.NewString("cpu"), graph.NewInt(elements)}));
+    return graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "ShortStorage"),
+                                               graph.NewString(key), graph.NewString("cpu"), graph.NewInt(elements)}));
   };
   // Used in the order 10, 2, 7; "2" twice.
   const Ref two = storage("2", 2);
@@ -96,8 +102,10 @@ TEST(WriteObject, RecordsStandInTheOrderOfTorch) {
   EXPECT_EQ(asked, (std::vector<std::string>{"10", "2", "7"}));
   std::vector<std::string> names;
   for (const zip::Record& record : zip::ReadArchive(bytes::StringSource(file)).records) names.push_back(record.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"archive/data.pkl", "archive/.format_version", "archive/.storage_alignment", "archive/byteorder", "archive/data/10",
-                                             "archive/data/2", "archive/data/7", "archive/version", "archive/.data/serialization_id"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"archive/data.pkl", "archive/.format_version", "archive/.storage_alignment",
+                                      "archive/byteorder", "archive/data/10", "archive/data/2", "archive/data/7",
+                                      "archive/version", "archive/.data/serialization_id"}));
   const SavedObject object = Read(file);
   EXPECT_EQ(BytesOf(file, *object.FindStorage("2")), "abcd");
   EXPECT_EQ(object.FindStorage("3"), nullptr);
@@ -105,8 +113,9 @@ TEST(WriteObject, RecordsStandInTheOrderOfTorch) {
 
 TEST(WriteObject, AStorageOfAnotherSizeIsOurBug) {
   Graph graph;
-  const Ref root = graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"), graph.NewString("0"),
-                                                       graph.NewString("cpu"), graph.NewInt(2)}));
+  const Ref root =
+      graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"),
+                                          graph.NewString("0"), graph.NewString("cpu"), graph.NewInt(2)}));
   EXPECT_THROW(WriteObject(graph, root, "archive", [](const std::string&) { return std::string(7, 'x'); }), Error);
 }
 

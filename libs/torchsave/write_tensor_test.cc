@@ -14,7 +14,9 @@ namespace {
 
 constexpr size_t kTypes = static_cast<size_t>(DType::kC128) + 1;
 
-std::string Write(const TensorItemLayout& layout, const std::string& data) { return layout.head + data + layout.Tail(Crc32(data)); }
+std::string Write(const TensorItemLayout& layout, const std::string& data) {
+  return layout.head + data + layout.Tail(Crc32(data));
+}
 
 // Zeroes the serialization id, which differs in every save of torch, and its two CRCs.
 std::string WithoutId(std::string item) {
@@ -23,8 +25,8 @@ std::string WithoutId(std::string item) {
   EXPECT_EQ(id.name, "archive/.data/serialization_id");
   EXPECT_EQ(id.size, 40u);
   item.replace(id.data_offset, 40, 40, '0');
-  item.replace(id.data_offset + 40 + 4, 4, 4, '\0');                     // descriptor: signature, CRC
-  item.replace(item.rfind(id.name) - 46 + 16, 4, 4, '\0');               // central directory: CRC at 16 of 46
+  item.replace(id.data_offset + 40 + 4, 4, 4, '\0');        // descriptor: signature, CRC
+  item.replace(item.rfind(id.name) - 46 + 16, 4, 4, '\0');  // central directory: CRC at 16 of 46
   return item;
 }
 
@@ -32,7 +34,8 @@ TEST(WriteTensor, EqualsTheItemsOfTorchByteForByte) {
   size_t compared = 0;
   std::set<std::string_view> types;
   std::set<size_t> ranks;
-  for (const char* file : {"t214_basic/__0_0.distcp", "t214_two_ranks/__0_0.distcp", "t214_fsdp_dtensor_like/__0_0.distcp", "mcore_head_t214/__0_0.distcp"}) {
+  for (const char* file : {"t214_basic/__0_0.distcp", "t214_two_ranks/__0_0.distcp",
+                           "t214_fsdp_dtensor_like/__0_0.distcp", "mcore_head_t214/__0_0.distcp"}) {
     for (const std::string& item : testing::Items(testing::Fixture(file))) {
       const bytes::StringSource source(item);
       const SavedObject object = ReadObject(source);
@@ -42,7 +45,8 @@ TEST(WriteTensor, EqualsTheItemsOfTorchByteForByte) {
       ASSERT_EQ(layout.data_bytes, view->storage.size_bytes);
       ASSERT_EQ(layout.head.size(), view->data_offset());
       const std::string data = item.substr(view->data_offset(), layout.data_bytes);
-      EXPECT_EQ(WithoutId(Write(layout, data)), WithoutId(item)) << file << " " << Name(view->dtype) << FormatBox(Box::Whole(view->shape));
+      EXPECT_EQ(WithoutId(Write(layout, data)), WithoutId(item))
+          << file << " " << Name(view->dtype) << FormatBox(Box::Whole(view->shape));
       ++compared;
       types.insert(Name(view->dtype));
       ranks.insert(view->shape.size());
@@ -83,8 +87,8 @@ TEST(WriteTensor, EveryTypeAndRankReadsBack) {
 }
 
 TEST(WriteTensor, SizesAloneEqualTheLayout) {
-  for (const Dims& shape : {Dims{}, Dims{0}, Dims{255}, Dims{256}, Dims{65'535, 3}, Dims{65'536, 3}, Dims{1, 2, 3, 4}, Dims{uint64_t{1} << 31, 2},
-                            Dims{uint64_t{1} << 40}, Dims{uint64_t{1} << 30, 127, 7}}) {
+  for (const Dims& shape : {Dims{}, Dims{0}, Dims{255}, Dims{256}, Dims{65'535, 3}, Dims{65'536, 3}, Dims{1, 2, 3, 4},
+                            Dims{uint64_t{1} << 31, 2}, Dims{uint64_t{1} << 40}, Dims{uint64_t{1} << 30, 127, 7}}) {
     for (const DType dtype : {DType::kF32, DType::kF8E4M3, DType::kC128}) {
       const TensorItemSize size = TensorItemSizeOf(dtype, shape);
       const TensorItemLayout layout = LayOutTensorItem(dtype, shape);
@@ -106,8 +110,8 @@ TEST(WriteTensor, TheSerializationIdFollowsFromTheContents) {
 }
 
 TEST(WriteTensor, WhatTorchCannotHoldIsRefused) {
-  for (const Dims& shape : {Dims{uint64_t{1} << 63}, Dims{uint64_t{1} << 32, uint64_t{1} << 32}, Dims{uint64_t{1} << 61}, Dims(65, 1),
-                            Dims{uint64_t{1} << 40, uint64_t{1} << 40, 0}}) {
+  for (const Dims& shape : {Dims{uint64_t{1} << 63}, Dims{uint64_t{1} << 32, uint64_t{1} << 32},
+                            Dims{uint64_t{1} << 61}, Dims(65, 1), Dims{uint64_t{1} << 40, uint64_t{1} << 40, 0}}) {
     try {
       LayOutTensorItem(DType::kF64, shape);
       ADD_FAILURE() << FormatBox(Box::Whole(shape));

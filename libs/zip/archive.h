@@ -1,8 +1,10 @@
-// The zip archives that torch.save writes: stored records, data descriptors, zip64, 64-byte alignment. Reading and laying out; no I/O.
+// The zip archives that torch.save writes: stored records, data descriptors, zip64, 64-byte alignment. Reading and
+// laying out; no I/O.
 //
-// Trust.   Input is hostile: every offset and length is compared with the source's size first; the central directory rules.
-// Errors.  zip.truncated, zip.no_end_record, zip.bad_signature, zip.bad_range, zip.compressed, zip.encrypted, zip.duplicate_name, zip.limit_exceeded,
-//          zip.multi_disk, zip.local_header_mismatch (all kInput).
+// Trust.   Input is hostile: every offset and length is compared with the source's size first; the central directory
+//          rules.
+// Errors.  zip.truncated, zip.no_end_record, zip.bad_signature, zip.bad_range, zip.compressed, zip.encrypted,
+//          zip.duplicate_name, zip.limit_exceeded, zip.multi_disk, zip.local_header_mismatch (all kInput).
 // Source.  docs/formats/torch_save.md
 #ifndef CK_ZIP_ARCHIVE_H_
 #define CK_ZIP_ARCHIVE_H_
@@ -18,14 +20,15 @@
 namespace ck::zip {
 
 struct Record {
-  std::string name;       // as stored, with the archive's root folder, e.g. "archive/data/0"
+  std::string name;          // as stored, with the archive's root folder, e.g. "archive/data/0"
   uint64_t data_offset = 0;  // from the start of the source
   uint64_t size = 0;
-  uint32_t crc = 0;       // 0 with size > 0: not computed (torch can be told so)
+  uint32_t crc = 0;  // 0 with size > 0: not computed (torch can be told so)
 };
 
 struct Archive {
   std::vector<Record> records;  // in central directory order
+  // nullptr when there is none. Linear: a reader of many records makes its own index.
   const Record* Find(std::string_view name) const;
   // The part of the first record's name before its first '/': torch's archive root. "" when there is none.
   std::string root() const;
@@ -40,7 +43,7 @@ Archive ReadArchive(const bytes::Source& source);
 // --- Writing: torch's layout, byte for byte (docs/formats/torch_save.md), computed before any data exists. ---
 
 struct RecordPlan {
-  std::string name;   // with the root folder
+  std::string name;  // with the root folder
   uint64_t size = 0;
 };
 

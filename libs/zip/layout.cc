@@ -1,9 +1,9 @@
-// The layout that torch's zip writer (miniz) produces. Its peculiarities, all kept because torch can be told to compute offsets instead of
-// reading headers:
+// The layout that torch's zip writer (miniz) produces. Its peculiarities, all kept because torch can be told to compute
+// offsets instead of reading headers:
 // - local headers carry no sizes and no CRC; a descriptor follows the data, except after empty records;
 // - data starts at multiples of 64, reached by an extra field "FB" in the local header;
-// - a record of 4 GiB - 1 or more, or one that starts there, has a zip64 extra field and a descriptor of 24 bytes. In the local header that
-//   field gives a compressed size of 0, and the header's own size fields stay 0;
+// - a record of 4 GiB - 1 or more, or one that starts there, has a zip64 extra field and a descriptor of 24 bytes. In
+//   the local header that field gives a compressed size of 0, and the header's own size fields stay 0;
 // - the zip64 end records are always written.
 #include <algorithm>
 
@@ -22,12 +22,16 @@ using bytes::PutU32;
 using bytes::PutU64;
 
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kFieldHeadBytes = 4;   // id and length of an extra field
+constexpr uint64_t kFieldHeadBytes = 4;     // id and length of an extra field
 constexpr uint16_t kPaddingField = 0x4246;  // "FB"
 constexpr char kPaddingByte = 'Z';
 
-bool SizeIs64(uint64_t size) { return size >= kIn64; }
-bool NeedsZip64(uint64_t size, uint64_t header_offset) { return SizeIs64(size) || SizeIs64(header_offset); }
+bool SizeIs64(uint64_t size) {
+  return size >= kIn64;
+}
+bool NeedsZip64(uint64_t size, uint64_t header_offset) {
+  return SizeIs64(size) || SizeIs64(header_offset);
+}
 
 uint64_t Zip64FieldBytes(uint64_t size, uint64_t header_offset) {
   if (!NeedsZip64(size, header_offset)) return 0;
@@ -51,9 +55,13 @@ void PutZip64Field(std::string& out, uint64_t size, uint64_t compressed_size, ui
   if (SizeIs64(header_offset)) PutU64(out, header_offset);
 }
 
-uint32_t Low32(uint64_t value) { return static_cast<uint32_t>(std::min<uint64_t>(value, kIn64)); }
+uint32_t Low32(uint64_t value) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value, kIn64));
+}
 
-uint16_t Flags(uint64_t size) { return static_cast<uint16_t>(kFlagUtf8 | (size > 0 ? kFlagDescriptor : 0)); }
+uint16_t Flags(uint64_t size) {
+  return static_cast<uint16_t>(kFlagUtf8 | (size > 0 ? kFlagDescriptor : 0));
+}
 
 uint64_t Sum(uint64_t a, uint64_t b) {
   const auto sum = CheckedAdd(a, b);
@@ -62,7 +70,9 @@ uint64_t Sum(uint64_t a, uint64_t b) {
 }
 
 // The first multiple of 64 from `position` on.
-uint64_t Align(uint64_t position) { return Sum(position, (kAlignment - position % kAlignment) % kAlignment); }
+uint64_t Align(uint64_t position) {
+  return Sum(position, (kAlignment - position % kAlignment) % kAlignment);
+}
 
 void PutCentralHeader(std::string& out, const RecordPlan& record, uint64_t header_offset, uint32_t crc) {
   PutU32(out, kCentralHeader);

@@ -132,7 +132,8 @@ TEST(ZipLayout, RecordsOfAndBeyond4GiB) {
 // The bytes of an archive whose big record is a hole of zeros.
 class HoleSource : public bytes::Source {
  public:
-  HoleSource(std::string head, uint64_t hole, std::string tail) : head_(std::move(head)), hole_(hole), tail_(std::move(tail)) {}
+  HoleSource(std::string head, uint64_t hole, std::string tail)
+      : head_(std::move(head)), hole_(hole), tail_(std::move(tail)) {}
   uint64_t size() const override { return head_.size() + hole_ + tail_.size(); }
   std::string name() const override { return "hole"; }
   void ReadInto(uint64_t offset, uint64_t length, char* out) const override {
@@ -153,8 +154,8 @@ TEST(ZipLayout, AnArchiveBeyond4GiBReadsBack) {
     const std::vector<RecordPlan> plans = {{"a/data.pkl", 3}, {"a/data/0", big}, {"a/version", 2}, {"a/none", 0}};
     const Layout layout = LayOut(plans);
     const std::string head = LocalHeader(layout, 0) + "pkl" + DataDescriptor(layout, 0, 5) + LocalHeader(layout, 1);
-    const std::string tail = DataDescriptor(layout, 1, 6) + LocalHeader(layout, 2) + "3\n" + DataDescriptor(layout, 2, 7) + LocalHeader(layout, 3) +
-                             Tail(layout, {5, 6, 7, 0});
+    const std::string tail = DataDescriptor(layout, 1, 6) + LocalHeader(layout, 2) + "3\n" +
+                             DataDescriptor(layout, 2, 7) + LocalHeader(layout, 3) + Tail(layout, {5, 6, 7, 0});
     const HoleSource source(head, big, tail);
     ASSERT_EQ(source.size(), layout.total_size);
     const Archive archive = ReadArchive(source);

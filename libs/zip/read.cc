@@ -25,7 +25,9 @@ constexpr uint64_t kMaxRecords = 4'000'000;
 constexpr uint64_t kMaxNameBytes = 4096;
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{1} << 30;
 
-Reader ReaderOf(std::string_view data, std::string what) { return Reader(data, "zip.truncated", std::move(what)); }
+Reader ReaderOf(std::string_view data, std::string what) {
+  return Reader(data, "zip.truncated", std::move(what));
+}
 
 // Where the central directory lies and where it must end.
 struct EndRecord {
@@ -41,7 +43,9 @@ struct DirectoryEntry {
 };
 
 // The last `length` bytes.
-std::string ReadEnd(const Source& source, uint64_t length) { return source.Read(source.size() - length, length, length); }
+std::string ReadEnd(const Source& source, uint64_t length) {
+  return source.Read(source.size() - length, length, length);
+}
 
 // The offset, in the end of the file, of the end record whose comment reaches exactly to the end of the file.
 std::optional<uint64_t> FindEndRecord(std::string_view end) {
@@ -57,7 +61,8 @@ std::optional<uint64_t> FindEndRecord(std::string_view end) {
 
 void RefuseOtherDisks(const Source& source, uint64_t this_disk, uint64_t directory_disk) {
   if (this_disk == 0 && directory_disk == 0) return;
-  throw InputError("zip.multi_disk", Cat(source.name(), ": zip archive in several parts: the end record names disk ", this_disk, " and ", directory_disk));
+  throw InputError("zip.multi_disk", Cat(source.name(), ": zip archive in several parts: the end record names disk ",
+                                         this_disk, " and ", directory_disk));
 }
 
 [[noreturn]] void BadRange(const Source& source, const std::string& what) {
@@ -68,17 +73,20 @@ void RefuseOtherDisks(const Source& source, uint64_t this_disk, uint64_t directo
   throw InputError("zip.bad_signature", Cat(source.name(), ": zip archive: no ", what, " at byte ", offset));
 }
 
-// Reads the zip64 end record that the locator before the end record at `end_offset` points to; `end` is the narrow form, which must agree.
+// Reads the zip64 end record that the locator before the end record at `end_offset` points to; `end` is the narrow
+// form, which must agree.
 void Widen(const Source& source, uint64_t end_offset, EndRecord& end) {
   if (end_offset < kZip64LocatorBytes) return;
-  const std::string locator_bytes = source.Read(end_offset - kZip64LocatorBytes, kZip64LocatorBytes, kZip64LocatorBytes);
+  const std::string locator_bytes =
+      source.Read(end_offset - kZip64LocatorBytes, kZip64LocatorBytes, kZip64LocatorBytes);
   Reader locator = ReaderOf(locator_bytes, "zip64 locator");
   if (locator.U32() != kZip64Locator) return;
   const uint32_t disk = locator.U32();
   const uint64_t offset = locator.U64();
   RefuseOtherDisks(source, disk, locator.U32() > 1);
   if (!RangeFits(offset, kZip64EndRecordBytes, end_offset - kZip64LocatorBytes)) {
-    BadRange(source, Cat("the zip64 end record at byte ", offset, " does not fit before its locator at byte ", end_offset - kZip64LocatorBytes));
+    BadRange(source, Cat("the zip64 end record at byte ", offset, " does not fit before its locator at byte ",
+                         end_offset - kZip64LocatorBytes));
   }
   const std::string bytes = source.Read(offset, kZip64EndRecordBytes, kZip64EndRecordBytes);
   Reader record = ReaderOf(bytes, "zip64 end record");
@@ -91,7 +99,8 @@ void Widen(const Source& source, uint64_t end_offset, EndRecord& end) {
   const uint64_t directory_offset = record.U64();
   const auto agrees = [](uint64_t narrow, uint64_t full, uint64_t limit) { return narrow == full || narrow == limit; };
   if (count_here != wide.count || !agrees(end.count, wide.count, kIn64Count) ||
-      !agrees(end.directory_bytes, wide.directory_bytes, kIn64) || !agrees(end.directory_offset, directory_offset, kIn64)) {
+      !agrees(end.directory_bytes, wide.directory_bytes, kIn64) ||
+      !agrees(end.directory_offset, directory_offset, kIn64)) {
     BadRange(source, "the zip64 end record and the end record disagree");
   }
   end = wide;
@@ -107,8 +116,8 @@ EndRecord ReadEndRecord(const Source& source) {
     found = FindEndRecord(end_bytes);
   }
   if (!found) {
-    throw InputError("zip.no_end_record", Cat(source.name(), ": no end record in the last ", end_bytes.size(), " of ", size,
-                                              " bytes: the zip archive is cut off or is none"));
+    throw InputError("zip.no_end_record", Cat(source.name(), ": no end record in the last ", end_bytes.size(), " of ",
+                                              size, " bytes: the zip archive is cut off or is none"));
   }
   const uint64_t offset = size - end_bytes.size() + *found;
   Reader reader = ReaderOf(std::string_view(end_bytes).substr(*found), "zip end record");
@@ -125,10 +134,12 @@ EndRecord ReadEndRecord(const Source& source) {
   Widen(source, offset, end);
 
   if (end.count > kMaxRecords || end.directory_bytes > kMaxDirectoryBytes) {
-    throw InputError("zip.limit_exceeded", Cat(source.name(), ": zip archive with ", end.count, " records and a directory of ", end.directory_bytes,
-                                               " bytes; limits are ", kMaxRecords, " and ", kMaxDirectoryBytes));
+    throw InputError("zip.limit_exceeded",
+                     Cat(source.name(), ": zip archive with ", end.count, " records and a directory of ",
+                         end.directory_bytes, " bytes; limits are ", kMaxRecords, " and ", kMaxDirectoryBytes));
   }
-  if (!RangeFits(end.directory_offset, end.directory_bytes, end.offset) || end.directory_offset + end.directory_bytes != end.offset) {
+  if (!RangeFits(end.directory_offset, end.directory_bytes, end.offset) ||
+      end.directory_offset + end.directory_bytes != end.offset) {
     BadRange(source, Cat("a central directory of ", end.directory_bytes, " bytes at byte ", end.directory_offset,
                          " does not end where the end record begins, at byte ", end.offset));
   }
@@ -155,16 +166,18 @@ void ResolveZip64(std::string_view extra, uint64_t& size, uint64_t& compressed_s
 }
 
 void RefuseUnsupported(const Source& source, std::string_view name, uint16_t flags, uint16_t method) {
-  if (flags & kFlagEncrypted) throw InputError("zip.encrypted", Cat(source.name(), ": zip record ", Quote(name), " is encrypted"));
+  if (flags & kFlagEncrypted)
+    throw InputError("zip.encrypted", Cat(source.name(), ": zip record ", Quote(name), " is encrypted"));
   if (method != 0) {
-    throw InputError("zip.compressed", Cat(source.name(), ": zip record ", Quote(name), " is compressed (method ", method,
-                                           "); torch.save only stores"));
+    throw InputError("zip.compressed", Cat(source.name(), ": zip record ", Quote(name), " is compressed (method ",
+                                           method, "); torch.save only stores"));
   }
 }
 
 DirectoryEntry ReadDirectoryEntry(const Source& source, Reader& reader) {
   const uint64_t position = reader.position();
-  if (reader.U32() != kCentralHeader) BadSignature(source, "central directory entry, counted from the directory's start,", position);
+  if (reader.U32() != kCentralHeader)
+    BadSignature(source, "central directory entry, counted from the directory's start,", position);
   reader.Take(4);  // versions
   const uint16_t flags = reader.U16();
   const uint16_t method = reader.U16();
@@ -180,7 +193,8 @@ DirectoryEntry ReadDirectoryEntry(const Source& source, Reader& reader) {
   reader.Take(6);  // attributes
   entry.header_offset = reader.U32();
   if (name_bytes == 0 || name_bytes > kMaxNameBytes) {
-    throw InputError("zip.limit_exceeded", Cat(source.name(), ": zip record with a name of ", name_bytes, " bytes; 1 to ", kMaxNameBytes, " are allowed"));
+    throw InputError("zip.limit_exceeded", Cat(source.name(), ": zip record with a name of ", name_bytes,
+                                               " bytes; 1 to ", kMaxNameBytes, " are allowed"));
   }
   entry.record.name = reader.Take(name_bytes);
   ResolveZip64(reader.Take(extra_bytes), entry.record.size, compressed_size, entry.header_offset);
@@ -188,7 +202,8 @@ DirectoryEntry ReadDirectoryEntry(const Source& source, Reader& reader) {
   RefuseOtherDisks(source, disk, 0);
   RefuseUnsupported(source, entry.record.name, flags, method);
   if (compressed_size != entry.record.size) {
-    BadRange(source, Cat("stored record ", Quote(entry.record.name), " has two sizes: ", compressed_size, " and ", entry.record.size));
+    BadRange(source, Cat("stored record ", Quote(entry.record.name), " has two sizes: ", compressed_size, " and ",
+                         entry.record.size));
   }
   return entry;
 }
@@ -217,8 +232,9 @@ void ReadLocalHeader(const Source& source, uint64_t directory_offset, DirectoryE
   // With a descriptor the local sizes are not known, and torch leaves 0 there.
   const bool same_sizes = (flags & kFlagDescriptor) || (crc == record.crc && fits(size) && fits(compressed_size));
   if (name_bytes != record.name.size() || reader.Take(name_bytes) != record.name || !same_sizes) {
-    throw InputError("zip.local_header_mismatch", Cat(source.name(), ": zip archive: the local header at byte ", entry.header_offset,
-                                                      " does not describe ", Quote(record.name), ", the record of the central directory"));
+    throw InputError("zip.local_header_mismatch",
+                     Cat(source.name(), ": zip archive: the local header at byte ", entry.header_offset,
+                         " does not describe ", Quote(record.name), ", the record of the central directory"));
   }
   record.data_offset = entry.header_offset + header_bytes + extra_bytes;
   if (!RangeFits(record.data_offset, record.size, directory_offset)) {
@@ -231,7 +247,8 @@ void RefuseDuplicates(const Source& source, const std::vector<DirectoryEntry>& e
   std::unordered_set<std::string_view> names;
   for (const DirectoryEntry& entry : entries) {
     if (names.insert(entry.record.name).second) continue;
-    throw InputError("zip.duplicate_name", Cat(source.name(), ": two zip records are named ", Quote(entry.record.name)));
+    throw InputError("zip.duplicate_name",
+                     Cat(source.name(), ": two zip records are named ", Quote(entry.record.name)));
   }
 }
 
@@ -239,7 +256,8 @@ void RefuseDuplicates(const Source& source, const std::vector<DirectoryEntry>& e
 void RefuseOverlaps(const Source& source, const std::vector<DirectoryEntry>& entries) {
   std::vector<size_t> order(entries.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return entries[a].header_offset < entries[b].header_offset; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return entries[a].header_offset < entries[b].header_offset; });
   for (size_t i = 1; i < order.size(); ++i) {
     const Record& before = entries[order[i - 1]].record;
     const DirectoryEntry& entry = entries[order[i]];
@@ -251,7 +269,8 @@ void RefuseOverlaps(const Source& source, const std::vector<DirectoryEntry>& ent
 }  // namespace
 
 const Record* Archive::Find(std::string_view name) const {
-  const auto found = std::find_if(records.begin(), records.end(), [&](const Record& record) { return record.name == name; });
+  const auto found =
+      std::find_if(records.begin(), records.end(), [&](const Record& record) { return record.name == name; });
   return found == records.end() ? nullptr : &*found;
 }
 
@@ -262,7 +281,9 @@ std::string Archive::root() const {
   return slash == std::string::npos ? "" : name.substr(0, slash);
 }
 
-bool IsZip(std::string_view first_bytes) { return StartsWith(first_bytes, "PK\x03\x04"); }
+bool IsZip(std::string_view first_bytes) {
+  return StartsWith(first_bytes, "PK\x03\x04");
+}
 
 Archive ReadArchive(const Source& source) {
   const EndRecord end = ReadEndRecord(source);
@@ -271,7 +292,8 @@ Archive ReadArchive(const Source& source) {
   std::vector<DirectoryEntry> entries;
   entries.reserve(end.count);
   for (uint64_t i = 0; i < end.count; ++i) entries.push_back(ReadDirectoryEntry(source, reader));
-  if (!reader.AtEnd()) BadRange(source, Cat(reader.remaining(), " bytes follow the last entry of the central directory"));
+  if (!reader.AtEnd())
+    BadRange(source, Cat(reader.remaining(), " bytes follow the last entry of the central directory"));
   RefuseDuplicates(source, entries);
   for (DirectoryEntry& entry : entries) ReadLocalHeader(source, end.directory_offset, entry);
   RefuseOverlaps(source, entries);

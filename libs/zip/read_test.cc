@@ -28,9 +28,13 @@ std::string Fixture(const std::string& name) {
   return out.str();
 }
 
-Archive Read(const std::string& bytes) { return ReadArchive(bytes::StringSource(bytes)); }
+Archive Read(const std::string& bytes) {
+  return ReadArchive(bytes::StringSource(bytes));
+}
 
-std::string DataOf(const std::string& bytes, const Record& record) { return bytes.substr(record.data_offset, record.size); }
+std::string DataOf(const std::string& bytes, const Record& record) {
+  return bytes.substr(record.data_offset, record.size);
+}
 
 // "" when the archive is read, else the error's id.
 std::string IdOf(const std::string& bytes) {
@@ -56,9 +60,11 @@ TEST(ZipRead, ArchivesOfTorch) {
     const char* names;
   } kCases[] = {
       {"t113_common.pt", "common", "common/data.pkl common/data/0 common/version "},
-      {"t26_foo.bar.pt", "foo.bar", "foo.bar/data.pkl foo.bar/byteorder foo.bar/data/0 foo.bar/version foo.bar/.data/serialization_id "},
+      {"t26_foo.bar.pt", "foo.bar",
+       "foo.bar/data.pkl foo.bar/byteorder foo.bar/data/0 foo.bar/version foo.bar/.data/serialization_id "},
       {"t214_foo.bar.pt", "foo.bar",
-       "foo.bar/data.pkl foo.bar/.format_version foo.bar/.storage_alignment foo.bar/byteorder foo.bar/data/0 foo.bar/version "
+       "foo.bar/data.pkl foo.bar/.format_version foo.bar/.storage_alignment foo.bar/byteorder foo.bar/data/0 "
+       "foo.bar/version "
        "foo.bar/.data/serialization_id "},
   };
   for (const auto& c : kCases) {
@@ -90,8 +96,9 @@ TEST(ZipRead, ArchivesOfOtherTools) {
     spec.descriptor = descriptor;
     return spec;
   };
-  const std::vector<RecordSpec> records = {record("a/one", "1"), record("a/two", "22", Descriptor::k32), record("a/three", "333", Descriptor::k64),
-                                           record("a/four", "4444", Descriptor::k32WithoutSignature), record("a/none", "")};
+  const std::vector<RecordSpec> records = {
+      record("a/one", "1"), record("a/two", "22", Descriptor::k32), record("a/three", "333", Descriptor::k64),
+      record("a/four", "4444", Descriptor::k32WithoutSignature), record("a/none", "")};
   EndSpec zip64, comment;
   zip64.zip64 = Zip64::kYes;
   comment.comment = std::string(65'535, 'c');
@@ -140,15 +147,22 @@ TEST(ZipRead, EveryRefusalHasItsId) {
       {"two sizes", "zip.bad_range", [](auto r, auto e) { return r.central_compressed_size = 3, BuildZip({r}, e); }},
       {"same name twice", "zip.duplicate_name", [](auto r, auto e) { return BuildZip({r, r}, e); }},
       {"no name", "zip.limit_exceeded", [](auto r, auto e) { return r.name = "", BuildZip({r}, e); }},
-      {"long name", "zip.limit_exceeded", [](auto r, auto e) { return r.name = std::string(5000, 'n'), BuildZip({r}, e); }},
+      {"long name", "zip.limit_exceeded",
+       [](auto r, auto e) { return r.name = std::string(5000, 'n'), BuildZip({r}, e); }},
       {"record on another disk", "zip.multi_disk", [](auto r, auto e) { return r.disk = 1, BuildZip({r}, e); }},
       {"end record on another disk", "zip.multi_disk", [](auto r, auto e) { return e.disk = 2, BuildZip({r}, e); }},
-      {"several disks", "zip.multi_disk", [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.zip64_disks = 2, BuildZip({r}, e); }},
-      {"local name differs", "zip.local_header_mismatch", [](auto r, auto e) { return r.local_name = "a/y", BuildZip({r}, e); }},
-      {"local size differs", "zip.local_header_mismatch", [](auto r, auto e) { return r.local_size = 5, BuildZip({r}, e); }},
-      {"local sum differs", "zip.local_header_mismatch", [](auto r, auto e) { return r.local_crc = 5, BuildZip({r}, e); }},
-      {"header beyond the directory", "zip.bad_range", [](auto r, auto e) { return r.central_header_offset = 1000, BuildZip({r}, e); }},
-      {"header that is none", "zip.bad_signature", [](auto r, auto e) { return r.central_header_offset = 1, BuildZip({r}, e); }},
+      {"several disks", "zip.multi_disk",
+       [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.zip64_disks = 2, BuildZip({r}, e); }},
+      {"local name differs", "zip.local_header_mismatch",
+       [](auto r, auto e) { return r.local_name = "a/y", BuildZip({r}, e); }},
+      {"local size differs", "zip.local_header_mismatch",
+       [](auto r, auto e) { return r.local_size = 5, BuildZip({r}, e); }},
+      {"local sum differs", "zip.local_header_mismatch",
+       [](auto r, auto e) { return r.local_crc = 5, BuildZip({r}, e); }},
+      {"header beyond the directory", "zip.bad_range",
+       [](auto r, auto e) { return r.central_header_offset = 1000, BuildZip({r}, e); }},
+      {"header that is none", "zip.bad_signature",
+       [](auto r, auto e) { return r.central_header_offset = 1, BuildZip({r}, e); }},
       {"data beyond the directory", "zip.bad_range",
        [](auto r, auto e) { return r.central_size = 5, r.local_size = 5, BuildZip({r}, e); }},
       {"size of 2^64 - 1", "zip.bad_range",
@@ -158,14 +172,20 @@ TEST(ZipRead, EveryRefusalHasItsId) {
          r.descriptor = Descriptor::k64;
          return BuildZip({r}, e);
        }},
-      {"zip64 field missing", "zip.truncated", [](auto r, auto e) { return r.central_size = 0xFFFFFFFF, BuildZip({r}, e); }},
+      {"zip64 field missing", "zip.truncated",
+       [](auto r, auto e) { return r.central_size = 0xFFFFFFFF, BuildZip({r}, e); }},
       {"zip64 field too short", "zip.truncated",
-       [](auto r, auto e) { return r.central_size = 0xFFFFFFFF, r.central_extra = ExtraField(1, U64Bytes(4)), BuildZip({r}, e); }},
+       [](auto r, auto e) {
+         return r.central_size = 0xFFFFFFFF, r.central_extra = ExtraField(1, U64Bytes(4)), BuildZip({r}, e);
+       }},
       {"extra field longer than the extras", "zip.truncated",
-       [](auto r, auto e) { return r.central_size = 0xFFFFFFFF, r.central_extra = "\x09\x01\xff\xff", BuildZip({r}, e); }},
+       [](auto r, auto e) {
+         return r.central_size = 0xFFFFFFFF, r.central_extra = "\x09\x01\xff\xff", BuildZip({r}, e);
+       }},
       {"overlapping records", "zip.bad_range",
        [](auto r, auto e) {
-         RecordSpec outer{"a/outer", BuildZip({r}).substr(0, 37)};  // a local header and its data inside another record's data
+         RecordSpec outer{"a/outer",
+                          BuildZip({r}).substr(0, 37)};  // a local header and its data inside another record's data
          r.central_header_offset = 30 + 7;
          std::string bytes = BuildZip({outer, r}, e);
          return bytes;
@@ -173,26 +193,35 @@ TEST(ZipRead, EveryRefusalHasItsId) {
       {"fewer records than counted", "zip.bad_range", [](auto r, auto e) { return e.count = 2, BuildZip({r}, e); }},
       {"more records than counted", "zip.bad_range", [](auto r, auto e) { return e.count = 0, BuildZip({r}, e); }},
       {"a huge count", "zip.bad_range",
-       [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.count = 0xFFFF, e.zip64_count = 3'000'000, BuildZip({r}, e); }},
+       [](auto r, auto e) {
+         return e.zip64 = Zip64::kYes, e.count = 0xFFFF, e.zip64_count = 3'000'000, BuildZip({r}, e);
+       }},
       {"a count over the limit", "zip.limit_exceeded",
-       [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.count = 0xFFFF, e.zip64_count = uint64_t{1} << 62, BuildZip({r}, e); }},
+       [](auto r, auto e) {
+         return e.zip64 = Zip64::kYes, e.count = 0xFFFF, e.zip64_count = uint64_t{1} << 62, BuildZip({r}, e);
+       }},
       {"a directory over the limit", "zip.limit_exceeded",
        [](auto r, auto e) {
-         return e.zip64 = Zip64::kYes, e.directory_bytes = 0xFFFFFFFF, e.zip64_directory_bytes = uint64_t{1} << 40, BuildZip({r}, e);
+         return e.zip64 = Zip64::kYes, e.directory_bytes = 0xFFFFFFFF, e.zip64_directory_bytes = uint64_t{1} << 40,
+                BuildZip({r}, e);
        }},
-      {"directory outside", "zip.bad_range", [](auto r, auto e) { return e.directory_offset = 0xFFFFFF, BuildZip({r}, e); }},
+      {"directory outside", "zip.bad_range",
+       [](auto r, auto e) { return e.directory_offset = 0xFFFFFF, BuildZip({r}, e); }},
       {"directory elsewhere", "zip.bad_range", [](auto r, auto e) { return e.directory_offset = 0, BuildZip({r}, e); }},
-      {"a gap after the directory", "zip.bad_range", [](auto r, auto e) { return e.after_directory = "gap", BuildZip({r}, e); }},
+      {"a gap after the directory", "zip.bad_range",
+       [](auto r, auto e) { return e.after_directory = "gap", BuildZip({r}, e); }},
       {"bytes left in the directory", "zip.bad_range",
        [](auto r, auto e) { return e.after_directory = "gap", e.directory_bytes = 46 + 3 + 3, BuildZip({r}, e); }},
       {"directory without entries", "zip.bad_signature",
        [](auto r, auto e) {
          return e.after_directory = std::string(49, 'x'), e.directory_bytes = 2 * 49, e.count = 2, BuildZip({r}, e);
        }},
-      {"end records disagree", "zip.bad_range", [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.count = 7, BuildZip({r}, e); }},
+      {"end records disagree", "zip.bad_range",
+       [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.count = 7, BuildZip({r}, e); }},
       {"zip64 end record outside", "zip.bad_range",
        [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.zip64_end_offset = ~uint64_t{0} - 3, BuildZip({r}, e); }},
-      {"zip64 end record elsewhere", "zip.bad_signature", [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.zip64_end_offset = 0, BuildZip({r}, e); }},
+      {"zip64 end record elsewhere", "zip.bad_signature",
+       [](auto r, auto e) { return e.zip64 = Zip64::kYes, e.zip64_end_offset = 0, BuildZip({r}, e); }},
   };
   EXPECT_EQ(IdOf(BuildZip({x})), "");
   for (const Case& c : kCases) EXPECT_EQ(IdOf(c.build(x, EndSpec{})), c.id) << c.what;

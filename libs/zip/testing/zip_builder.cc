@@ -11,8 +11,12 @@ using bytes::PutU16;
 using bytes::PutU32;
 using bytes::PutU64;
 
-uint32_t U32(uint64_t value) { return static_cast<uint32_t>(value); }
-uint16_t U16(uint64_t value) { return static_cast<uint16_t>(value); }
+uint32_t U32(uint64_t value) {
+  return static_cast<uint32_t>(value);
+}
+uint16_t U16(uint64_t value) {
+  return static_cast<uint16_t>(value);
+}
 
 uint16_t FlagsOf(const RecordSpec& record) {
   return U16(record.flags | (record.descriptor == Descriptor::kNone ? 0 : kFlagDescriptor));

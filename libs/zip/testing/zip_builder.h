@@ -1,5 +1,5 @@
-// Zip archives for tests, well-formed by default as Python's zipfile writes them (no padding, no descriptors), with a knob for each
-// thing that can be wrong. Testonly.
+// Zip archives for tests, well-formed by default as Python's zipfile writes them (no padding, no descriptors), with a
+// knob for each thing that can be wrong. Testonly.
 #ifndef CK_ZIP_TESTING_ZIP_BUILDER_H_
 #define CK_ZIP_TESTING_ZIP_BUILDER_H_
 
@@ -23,7 +23,8 @@ struct RecordSpec {
   std::string central_extra = {};
   // What the headers say where it is not the truth.
   std::optional<std::string> local_name = {};
-  std::optional<uint32_t> local_size = {}, local_crc = {}, central_size = {}, central_compressed_size = {}, central_crc = {}, central_header_offset = {};
+  std::optional<uint32_t> local_size = {}, local_crc = {}, central_size = {}, central_compressed_size = {},
+                          central_crc = {}, central_header_offset = {};
 };
 
 enum class Zip64 { kNo, kYes };
