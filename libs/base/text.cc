@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace ck {
 
@@ -43,6 +44,14 @@ size_t Utf8Length(std::string_view text) {
     return 4;
   }
   return 0;
+}
+
+// Most names are ASCII, and checking them byte by byte would dominate the reading of large headers.
+bool StartsWithEightAscii(std::string_view text) {
+  uint64_t word;
+  if (text.size() < sizeof word) return false;
+  std::memcpy(&word, text.data(), sizeof word);
+  return (word & 0x8080808080808080) == 0;
 }
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -214,6 +223,10 @@ std::string_view Trim(std::string_view text) {
 size_t Utf8PrefixLength(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
+    if (StartsWithEightAscii(text.substr(i))) {
+      i += 8;
+      continue;
+    }
     const size_t length = Utf8Length(text.substr(i));
     if (length == 0) break;
     i += length;

@@ -73,6 +73,19 @@ TEST(Text, NearestWordSuggestsOnlyNearMisses) {
   EXPECT_EQ(NearestWord("--zzz", {"--merge-style", "--output"}), "");
 }
 
+TEST(Text, Utf8PrefixEndsAtTheFirstBadByte) {
+  for (const std::string_view sequence : {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    for (size_t before = 0; before < 20; ++before) {
+      const std::string good = std::string(before, 'x') + std::string(sequence) + "tail of ASCII";
+      EXPECT_TRUE(IsUtf8(good));
+      EXPECT_EQ(Utf8PrefixLength(good + "\x80" + "more ASCII"), good.size());
+      EXPECT_EQ(Utf8PrefixLength(std::string(before, 'x') + "\xff" + std::string(sequence)), before);
+      if (sequence.size() == 1) continue;
+      EXPECT_EQ(Utf8PrefixLength(good.substr(0, before + sequence.size() - 1)), before);
+    }
+  }
+}
+
 TEST(Text, Bytes) {
   EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
