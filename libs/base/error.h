@@ -10,8 +10,9 @@
 
 namespace ck {
 
-// Values are the process exit codes (docs/manual/exit-codes.md).
-enum class Code {
+// Values are the process exit codes (docs/manual/exit-codes.md). An error may also hold 128 + n: a run that signal n stopped
+// (libs/run/signals.h).
+enum class Code : int {
   kUsage = 2,         // the command line is wrong
   kInput = 3,         // input is bad, unsafe, or does not fit the request
   kEnvironment = 4,   // cannot read or write, disk full, stdout failed

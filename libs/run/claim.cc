@@ -160,7 +160,7 @@ std::vector<std::string> Claim::Sweep() {
     if (hidden->kind == HiddenName::Kind::kNewClaim && !NewClaimIsStale(path)) continue;
     std::string trash = path;
     if (hidden->kind == HiddenName::Kind::kStaging) {
-      trash = fs::JoinPath(directory_, FormatHiddenName({name_, HiddenName::Kind::kTrash, hidden->id}));
+      trash = fs::JoinPath(directory_, FormatHiddenName({name_, HiddenName::Kind::kTrash, NewId()}));
       fs::RenameNoReplace(path, trash);
     }
     fs::RemoveTree(trash);

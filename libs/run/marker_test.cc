@@ -25,9 +25,8 @@ using Outcome = MarkerChange::Outcome;
 // A root with the checkpoint published that the marker is to name.
 struct Root {
   explicit Root(const std::string& value) {
-    const TargetIteration iteration = value == "release"
-                                          ? TargetIteration{TargetIteration::Kind::kRelease, 0}
-                                          : TargetIteration{TargetIteration::Kind::kNumber, *ParseUint64(value)};
+    plan::TargetIteration iteration = plan::Release{};
+    if (const auto number = ParseInt64(value)) iteration = *number;
     placement = Place(dir.path(), iteration, Markers::kAllowed);
     std::filesystem::create_directory(placement.final_path);
   }
@@ -136,9 +135,9 @@ TEST(Marker, AFailureLeavesTheOldOne) {
 TEST(Marker, RacingUpdatesEndAtTheHighest) {
   const TestDirectory dir;
   std::vector<std::thread> threads;
-  for (uint64_t i = 1; i <= 8; ++i) {
+  for (int64_t i = 1; i <= 8; ++i) {
     threads.emplace_back([&dir, i] {
-      const Placement placement = Place(dir.path(), {TargetIteration::Kind::kNumber, i}, Markers::kAllowed);
+      const Placement placement = Place(dir.path(), i, Markers::kAllowed);
       std::filesystem::create_directory(placement.final_path);
       UpdateMarker(placement, MarkerPolicy::kNeverLower, fs::Durability::kNoSync);
     });

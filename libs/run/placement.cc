@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
@@ -22,9 +23,17 @@ using Identity = std::pair<uint64_t, uint64_t>;
 
 Identity IdentityOf(const fs::Info& info) { return {info.device, info.inode}; }
 
-std::string DirectoryName(const TargetIteration& iteration) {
-  if (iteration.kind == TargetIteration::Kind::kRelease) return std::string(kRelease);
-  const std::string digits = Cat(iteration.number);
+// What a marker says about the iteration.
+std::string MarkerValue(const plan::TargetIteration& iteration) {
+  if (std::holds_alternative<plan::Release>(iteration)) return std::string(kRelease);
+  const int64_t number = std::get<int64_t>(iteration);
+  Check(number >= 0, "an iteration is not negative");
+  return Cat(number);
+}
+
+std::string DirectoryName(const plan::TargetIteration& iteration) {
+  std::string digits = MarkerValue(iteration);
+  if (digits == kRelease) return digits;
   return Cat(kIterationPrefix, std::string(kIterationDigits - std::min(kIterationDigits, digits.size()), '0'), digits);
 }
 
@@ -66,11 +75,11 @@ bool Contains(const std::vector<Identity>& identities, const Identity& identity)
 
 }  // namespace
 
-Placement Place(const std::string& out, const TargetIteration& iteration, Markers markers) {
+Placement Place(const std::string& out, const plan::TargetIteration& iteration, Markers markers) {
   if (out.empty()) throw UsageError("publish.bad_output", "the name of the output is empty");
   Placement placement;
   placement.final_path = fs::AbsolutePath(out);
-  if (iteration.kind != TargetIteration::Kind::kNone && markers == Markers::kAllowed) {
+  if (!std::holds_alternative<std::monostate>(iteration) && markers == Markers::kAllowed) {
     const std::string name = fs::BaseName(placement.final_path), wanted = DirectoryName(iteration);
     std::string root = placement.final_path;
     if (name == wanted) {
@@ -82,7 +91,7 @@ Placement Place(const std::string& out, const TargetIteration& iteration, Marker
       placement.final_path = fs::JoinPath(root, wanted);
     }
     placement.marker_path = fs::JoinPath(root, kMarkerFile);
-    placement.marker_value = iteration.kind == TargetIteration::Kind::kRelease ? std::string(kRelease) : Cat(iteration.number);
+    placement.marker_value = MarkerValue(iteration);
   }
   CheckFinalName(placement.final_path);
   return placement;

@@ -11,14 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace ck::run {
+#include "libs/plan/plan.h"
 
-// The `target.iteration` of a plan: null, a number, or "release".
-struct TargetIteration {
-  enum class Kind { kNone, kNumber, kRelease };
-  Kind kind = Kind::kNone;
-  uint64_t number = 0;
-};
+namespace ck::run {
 
 // Megatron formats keep iterations side by side under a marker; Hugging Face output is one plain directory.
 enum class Markers { kAllowed, kNever };
@@ -31,7 +26,8 @@ struct Placement {
 
 // No iteration, or Markers::kNever: OUT itself. A number n: OUT/iter_%07d and the marker "n". Release: OUT/release and "release". When OUT has
 // that name already it is used as it is, and the marker stands in its parent. An OUT named as another iteration is publish.other_iteration.
-Placement Place(const std::string& out, const TargetIteration& iteration, Markers markers);
+// Precondition: a number is not negative.
+Placement Place(const std::string& out, const plan::TargetIteration& iteration, Markers markers);
 
 // Refuses a target that is an input, lies inside one or holds one, and one that exists (also as an empty directory or a dangling link).
 // Places are compared by device and inode of every existing directory above them, so links, "..", and bind mounts do not matter.

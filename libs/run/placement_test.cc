@@ -23,9 +23,11 @@ std::string Fault(const std::function<void()>& run) {
   return "none";
 }
 
-TargetIteration Number(uint64_t number) { return {TargetIteration::Kind::kNumber, number}; }
+using plan::TargetIteration;
+
+TargetIteration Number(int64_t number) { return number; }
 const TargetIteration kNone;
-const TargetIteration kRelease = {TargetIteration::Kind::kRelease, 0};
+const TargetIteration kRelease = plan::Release{};
 
 TEST(Place, FinalNameAndMarker) {
   const struct {

@@ -71,8 +71,8 @@ Arguments Parse(int argc, char** argv) {
 }
 
 void Publish(const Arguments& arguments) {
-  TargetIteration iteration;
-  if (const auto number = ParseUint64(arguments.operands.at(1))) iteration = {TargetIteration::Kind::kNumber, *number};
+  plan::TargetIteration iteration;
+  if (const auto number = ParseInt64(arguments.operands.at(1))) iteration = *number;
   const Placement placement = Place(arguments.operands.at(0), iteration, Markers::kAllowed);
   CheckTarget(placement, {});
   std::unique_ptr<Staging> staging;
@@ -120,7 +120,7 @@ int Main(int argc, char** argv) {
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "publish_run: %s [%s]\n", error.what(), error.id().c_str());
-    return error.id() == "run.interrupted" ? 128 + StopSignal() : static_cast<int>(error.code());
+    return static_cast<int>(error.code());
   }
 }
 

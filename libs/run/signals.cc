@@ -49,7 +49,8 @@ int StopSignal() { return stop_signal.load(std::memory_order_relaxed); }
 
 void ThrowIfStopped() {
   if (const int signal_number = StopSignal()) {
-    throw EnvironmentError("run.interrupted", Cat("stopped by ", SignalName(signal_number), "; nothing was published"));
+    throw Error(static_cast<Code>(128 + signal_number), "run.interrupted",
+                Cat("stopped by ", SignalName(signal_number), "; nothing was published"));
   }
 }
 

@@ -8,11 +8,11 @@ namespace ck::run {
 // ignored: a closed pipe and a file size limit become errors of the call that meets them. Call once, before any thread is started.
 void InstallSignalHandlers();
 
-// The number of the first signal that asked to stop, or 0. The exit code of an interrupted run is 128 + this.
+// The number of the first signal that asked to stop, or 0.
 int StopSignal();
 inline bool StopRequested() { return StopSignal() != 0; }
 
-// Throws Error run.interrupted (kEnvironment) when a stop was requested. libs/cli turns that id into exit code 128 + StopSignal().
+// Throws Error run.interrupted when a stop was requested. Its code is 128 + StopSignal(), the exit code of an interrupted run.
 void ThrowIfStopped();
 
 }  // namespace ck::run
