@@ -99,9 +99,15 @@ class CrashTest : public testing::TestWithParam<Scenario> {
   }
 };
 
+// A kill before a call that only reads leaves what a kill before the next call that changes something leaves.
+bool ChangesNothing(const std::string& operation) {
+  return operation == "open" || operation == "read" || operation == "stat" || operation == "list";
+}
+
 TEST_P(CrashTest, KilledAtEveryStep) {
   int killed = 0;
   for (const Step& step : Steps()) {
+    if (ChangesNothing(step.operation)) continue;
     for (int nth = 1; nth <= step.count; ++nth) {
       const std::string fault = step.operation + ":" + std::to_string(nth) + ":kill";
       SCOPED_TRACE(fault);
@@ -123,7 +129,7 @@ TEST_P(CrashTest, KilledAtEveryStep) {
       EXPECT_EQ(Unfinished(*site), std::vector<std::string>{});
     }
   }
-  EXPECT_GT(killed, 30);
+  EXPECT_GT(killed, 15);
 }
 
 TEST_P(CrashTest, FaultedAtEveryStep) {
