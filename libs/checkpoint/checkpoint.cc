@@ -50,7 +50,8 @@ class OwnedDecompressed : public bytes::Source {
   throw InputError("checkpoint.unsupported_format", Cat("not supported: ", what));
 }
 
-// torch's SerializationFormat.SAFETENSORS gives every tensor of a file the same offset, so the items cannot be told apart.
+// torch's SerializationFormat.SAFETENSORS gives every tensor of a file the same offset, so the items cannot be told
+// apart.
 bool TensorsShareAnOffset(const dcp::Metadata& metadata) {
   std::set<std::pair<uint32_t, uint64_t>> seen;
   for (const dcp::Tensor& tensor : metadata.tensors) {
@@ -95,7 +96,9 @@ dcp::Metadata ReadRankLocal(const std::string& directory) {
 
 }  // namespace
 
-std::string_view Name(Format format) { return kFormatNames[static_cast<size_t>(format)]; }
+std::string_view Name(Format format) {
+  return kFormatNames[static_cast<size_t>(format)];
+}
 
 std::optional<Format> FormatFromName(std::string_view name) {
   for (size_t i = 0; i < std::size(kFormatNames); ++i) {
@@ -113,7 +116,8 @@ std::shared_ptr<const Checkpoint> Checkpoint::Open(const std::string& directory)
   try {
     const auto info = fs::Stat(out->path_);
     if (!info) throw InputError("checkpoint.not_found", "no such directory");
-    if (info->type != fs::FileType::kDirectory) throw InputError("checkpoint.not_a_directory", "is a file; a checkpoint is a directory");
+    if (info->type != fs::FileType::kDirectory)
+      throw InputError("checkpoint.not_a_directory", "is a file; a checkpoint is a directory");
     const Detected detected = Detect(out->path_, fs::ListDirectory(out->path_));
     switch (detected.kind) {
       case Kind::kNothing:
@@ -126,7 +130,8 @@ std::shared_ptr<const Checkpoint> Checkpoint::Open(const std::string& directory)
       case Kind::kTorchDist:
       case Kind::kFsdpDtensor:
       case Kind::kDcp:
-        if (!detected.has_metadata) throw InputError("checkpoint.no_metadata", "incomplete: no .metadata beside metadata.json");
+        if (!detected.has_metadata)
+          throw InputError("checkpoint.no_metadata", "incomplete: no .metadata beside metadata.json");
         out->format_ = detected.kind == Kind::kTorchDist ? Format::kTorchDist
                        : detected.kind == Kind::kDcp     ? Format::kDcp
                                                          : Format::kFsdpDtensor;
@@ -151,7 +156,8 @@ void Checkpoint::OpenDcp(bool rank_local) {
   if (format_ != Format::kDcp) return;
   // Without metadata.json only the saved arguments and the keys tell Megatron's two DCP formats from a plain one.
   const std::string saved_as = SavedFormat(*this);
-  if (saved_as == "torch_dcp") Unsupported("torch_dcp layout (FSDP2); save it with --ckpt-format fsdp_dtensor or torch_dist");
+  if (saved_as == "torch_dcp")
+    Unsupported("torch_dcp layout (FSDP2); save it with --ckpt-format fsdp_dtensor or torch_dist");
   if (saved_as == "fsdp_dtensor") format_ = Format::kFsdpDtensor;
 }
 
@@ -170,7 +176,8 @@ void Checkpoint::FindFilesAndSidecars() {
                             entry.name == "model.safetensors.index.json";
     if (structural || entry.vanished) continue;
     const bool directory = entry.info.type == fs::FileType::kDirectory;
-    sidecars_.push_back({.name = entry.name, .directory = directory, .size_bytes = directory ? 0 : entry.info.size_bytes});
+    sidecars_.push_back(
+        {.name = entry.name, .directory = directory, .size_bytes = directory ? 0 : entry.info.size_bytes});
   }
   for (const std::string& name : metadata_.files) {
     const auto at = sizes.find(name);
@@ -178,8 +185,12 @@ void Checkpoint::FindFilesAndSidecars() {
   }
 }
 
-const dcp::Tensor* Checkpoint::FindTensor(std::string_view name) const { return FindByName(metadata_.tensors, name); }
-const dcp::Object* Checkpoint::FindObject(std::string_view name) const { return FindByName(metadata_.objects, name); }
+const dcp::Tensor* Checkpoint::FindTensor(std::string_view name) const {
+  return FindByName(metadata_.tensors, name);
+}
+const dcp::Object* Checkpoint::FindObject(std::string_view name) const {
+  return FindByName(metadata_.objects, name);
+}
 
 std::shared_ptr<const bytes::Source> Checkpoint::OpenFile(uint32_t file) const {
   const std::lock_guard lock(mutex_);
@@ -191,7 +202,8 @@ std::shared_ptr<const bytes::Source> Checkpoint::OpenFile(uint32_t file) const {
     opened = fs::InputFile::Open(fs::JoinPath(path_, name));
   } catch (const Error& error) {
     if (error.id() == "fs.not_found") {
-      throw InputError("checkpoint.missing_file", Cat(path_, ": data file ", Quote(name), " is missing; the metadata refers to it"));
+      throw InputError("checkpoint.missing_file",
+                       Cat(path_, ": data file ", Quote(name), " is missing; the metadata refers to it"));
     }
     throw;
   }
@@ -211,8 +223,9 @@ bool Checkpoint::IsCompressed(const dcp::Item& item) const {
 std::shared_ptr<const bytes::Source> Checkpoint::OpenItem(const dcp::Item& item) const {
   auto file = OpenFile(item.file);
   if (!RangeFits(item.offset, item.length, file->size())) {
-    throw InputError("checkpoint.short_file", Cat(file->name(), " has ", file->size(), " bytes, the metadata wants bytes ", item.offset, " + ",
-                                                  item.length, " of it (a truncated copy, or still being copied?)"));
+    throw InputError("checkpoint.short_file",
+                     Cat(file->name(), " has ", file->size(), " bytes, the metadata wants bytes ", item.offset, " + ",
+                         item.length, " of it (a truncated copy, or still being copied?)"));
   }
   auto stored = std::make_shared<OwnedSlice>(std::move(file), item.offset, item.length);
   if (!IsCompressed(item)) return stored;
@@ -220,12 +233,17 @@ std::shared_ptr<const bytes::Source> Checkpoint::OpenItem(const dcp::Item& item)
 }
 
 LocatedChunk Checkpoint::Locate(const dcp::Tensor& tensor, const dcp::Chunk& chunk) const {
-  LocatedChunk out{.source = OpenItem(chunk.item), .data_offset = 0, .shape = chunk.box.shape, .strides = {}, .compressed = IsCompressed(chunk.item)};
+  LocatedChunk out{.source = OpenItem(chunk.item),
+                   .data_offset = 0,
+                   .shape = chunk.box.shape,
+                   .strides = {},
+                   .compressed = IsCompressed(chunk.item)};
   if (format_ == Format::kSafetensors) {
     out.strides = RowMajorStrides(out.shape);
     return out;
   }
-  const std::string where = Cat(out.source->name(), " at byte ", chunk.item.offset, ", a chunk of ", Quote(tensor.name));
+  const std::string where =
+      Cat(out.source->name(), " at byte ", chunk.item.offset, ", a chunk of ", Quote(tensor.name));
   torchsave::TensorView view;
   try {
     view = torchsave::ReadTensorItem(*out.source);
@@ -234,11 +252,13 @@ LocatedChunk Checkpoint::Locate(const dcp::Tensor& tensor, const dcp::Chunk& chu
     throw error.At(where);
   }
   if (view.dtype != tensor.dtype || view.shape != chunk.box.shape) {
-    throw InputError("checkpoint.item_mismatch", Cat(where, ": the item is ", Name(view.dtype), " ", FormatDims(view.shape),
-                                                     ", the metadata says ", Name(tensor.dtype), " ", FormatDims(chunk.box.shape)));
+    throw InputError("checkpoint.item_mismatch",
+                     Cat(where, ": the item is ", Name(view.dtype), " ", FormatDims(view.shape), ", the metadata says ",
+                         Name(tensor.dtype), " ", FormatDims(chunk.box.shape)));
   }
   if (view.conj || view.neg) {
-    throw InputError("checkpoint.unresolved_view", Cat(where, ": stored as a lazy conjugate or negative view; save the resolved tensor"));
+    throw InputError("checkpoint.unresolved_view",
+                     Cat(where, ": stored as a lazy conjugate or negative view; save the resolved tensor"));
   }
   out.strides = view.strides;
   out.data_offset = view.data_offset();

@@ -1,10 +1,12 @@
 // A checkpoint in any format, seen the same way: sorted tensors with their stored chunks, byte objects, files.
 //
-// Model.   Opening parses metadata only; no tensor data is read. Locate() finds the bytes of one chunk and reads its item's header.
-// Formats. torch_dist, fsdp_dtensor, dcp (`.metadata` or rank-local `__R.metadata`), safetensors (one file or an index).
-// Trust.   Input is hostile: names stay in the directory, ranges fit their files, item headers must agree with the metadata.
-// Errors.  checkpoint.not_found, checkpoint.unsupported_format (names what it is: legacy mp_rank, zarr, torch_dcp, safetensors-mode .distcp),
-//          checkpoint.bad_metadata_json, checkpoint.missing_file, checkpoint.short_file, checkpoint.item_mismatch, and those of the formats (kInput).
+// Model.   Opening parses metadata only; no tensor data is read. Locate() finds the bytes of one chunk and reads its
+// item's header. Formats. torch_dist, fsdp_dtensor, dcp (`.metadata` or rank-local `__R.metadata`), safetensors (one
+// file or an index). Trust.   Input is hostile: names stay in the directory, ranges fit their files, item headers must
+// agree with the metadata. Errors.  checkpoint.not_found, checkpoint.unsupported_format (names what it is: legacy
+// mp_rank, zarr, torch_dcp, safetensors-mode .distcp),
+//          checkpoint.bad_metadata_json, checkpoint.missing_file, checkpoint.short_file, checkpoint.item_mismatch, and
+//          those of the formats (kInput).
 // Threads. Const use is thread-safe.
 #ifndef CK_CHECKPOINT_CHECKPOINT_H_
 #define CK_CHECKPOINT_CHECKPOINT_H_
@@ -37,14 +39,16 @@ struct DataFile {
   std::optional<uint64_t> size_bytes;
 };
 
-// An entry of the directory that is neither metadata nor a referenced data file: run_config.yaml, tokenizer/, integrity.json, ...
+// An entry of the directory that is neither metadata nor a referenced data file: run_config.yaml, tokenizer/,
+// integrity.json, ...
 struct Sidecar {
   std::string name;
   bool directory = false;
   uint64_t size_bytes = 0;  // 0 for a directory
 };
 
-// Where the bytes of one chunk lie: element (i, j, ..) of the chunk is at data_offset + element_size * sum(strides * index) of `source`.
+// Where the bytes of one chunk lie: element (i, j, ..) of the chunk is at data_offset + element_size * sum(strides *
+// index) of `source`.
 struct LocatedChunk {
   std::shared_ptr<const bytes::Source> source;
   uint64_t data_offset = 0;
@@ -105,8 +109,9 @@ class Checkpoint {
 };
 
 inline constexpr uint64_t kMaxMetadataBytes = uint64_t{4} << 30;  // 227 MiB have been seen for 154 GB of weights
-inline constexpr uint64_t kMaxObjectBytes = uint64_t{2} << 30;    // an optimizer object of an old layout reaches some 100 MiB
-inline constexpr size_t kMaxOpenFiles = 64;                       // per checkpoint: eight inputs stay under the usual limit of 1024
+inline constexpr uint64_t kMaxObjectBytes = uint64_t{2}
+                                            << 30;  // an optimizer object of an old layout reaches some 100 MiB
+inline constexpr size_t kMaxOpenFiles = 64;         // per checkpoint: eight inputs stay under the usual limit of 1024
 
 }  // namespace ck::checkpoint
 

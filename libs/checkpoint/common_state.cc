@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kNames[] = {"none", "common.pt", "embedded"};
 
-bool IsDict(const pickle::Graph& graph, pickle::Ref ref) { return graph.kind(ref) == pickle::Kind::kDict; }
+bool IsDict(const pickle::Graph& graph, pickle::Ref ref) {
+  return graph.kind(ref) == pickle::Kind::kDict;
+}
 
 // The embedded form is a list of one dict: one element per object registered under the key.
 pickle::Ref EmbeddedDict(const torchsave::SavedObject& object) {
@@ -23,16 +25,21 @@ pickle::Ref EmbeddedDict(const torchsave::SavedObject& object) {
 void RefuseOtherEmbeddedKeys(const Checkpoint& checkpoint) {
   for (const dcp::Object& object : checkpoint.objects()) {
     if (IsCommonStateKey(object.name) && object.name != kEmbeddedCommonKey) {
-      throw InputError("common.unknown_layout", Cat("unknown layout of the common state: ", Quote(object.name), ", expected ", kEmbeddedCommonKey));
+      throw InputError("common.unknown_layout", Cat("unknown layout of the common state: ", Quote(object.name),
+                                                    ", expected ", kEmbeddedCommonKey));
     }
   }
 }
 
 }  // namespace
 
-std::string_view Name(CommonForm form) { return kNames[static_cast<size_t>(form)]; }
+std::string_view Name(CommonForm form) {
+  return kNames[static_cast<size_t>(form)];
+}
 
-bool IsCommonStateKey(std::string_view object_name) { return StartsWith(object_name, "common_state/"); }
+bool IsCommonStateKey(std::string_view object_name) {
+  return StartsWith(object_name, "common_state/");
+}
 
 CommonState ReadCommonState(const Checkpoint& checkpoint) {
   RefuseOtherEmbeddedKeys(checkpoint);
@@ -69,7 +76,9 @@ std::optional<int64_t> CommonState::iteration() const {
   return object.graph.AsInt(ref);
 }
 
-pickle::Ref CommonState::args() const { return dict == pickle::kNoRef ? pickle::kNoRef : object.graph.Find(dict, "args"); }
+pickle::Ref CommonState::args() const {
+  return dict == pickle::kNoRef ? pickle::kNoRef : object.graph.Find(dict, "args");
+}
 
 std::string CommonState::StorageBytes(const std::string& key) const {
   const torchsave::Storage* storage = object.FindStorage(key);

@@ -9,7 +9,9 @@ namespace ck::checkpoint {
 namespace {
 
 // Sums saturate: the lengths come from a file and are only shown.
-uint64_t AddSaturated(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+uint64_t AddSaturated(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 class Collector {
  public:
@@ -49,7 +51,9 @@ uint64_t Percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<uint64_t>(100.0 * static_cast<double>(part) / static_cast<double>(whole) + 0.5);
 }
 
-std::string Counted(uint64_t count, std::string_view noun) { return Cat(count, " ", noun, count == 1 ? "" : "s"); }
+std::string Counted(uint64_t count, std::string_view noun) {
+  return Cat(count, " ", noun, count == 1 ? "" : "s");
+}
 
 // The first keys by name: enough to recognise what is gone.
 std::string SomeKeys(const std::vector<std::string>& keys) {
@@ -71,9 +75,13 @@ FileCheck CheckDataFiles(const Checkpoint& checkpoint) {
 }
 
 std::string Describe(const FileProblem& problem) {
-  const std::string lost = Cat(problem.lost_bytes, " bytes of ", Counted(problem.keys.size(), "key"), ": ", SomeKeys(problem.keys));
-  if (!problem.size_bytes) return problem.keys.empty() ? Cat(Quote(problem.name), " is missing") : Cat(Quote(problem.name), " is missing (", lost, ")");
-  return Cat(Quote(problem.name), " has ", Counted(*problem.size_bytes, "byte"), ", needs ", problem.needed_bytes, " (lost: ", lost, ")");
+  const std::string lost =
+      Cat(problem.lost_bytes, " bytes of ", Counted(problem.keys.size(), "key"), ": ", SomeKeys(problem.keys));
+  if (!problem.size_bytes)
+    return problem.keys.empty() ? Cat(Quote(problem.name), " is missing")
+                                : Cat(Quote(problem.name), " is missing (", lost, ")");
+  return Cat(Quote(problem.name), " has ", Counted(*problem.size_bytes, "byte"), ", needs ", problem.needed_bytes,
+             " (lost: ", lost, ")");
 }
 
 std::string Describe(const FileCheck& check, const Checkpoint& checkpoint) {
@@ -89,8 +97,10 @@ std::string Describe(const FileCheck& check, const Checkpoint& checkpoint) {
   const uint64_t short_files = check.problems.size() - missing;
   if (missing > 0) counts.push_back(Cat(missing, " missing"));
   if (short_files > 0) counts.push_back(Cat(short_files, " short"));
-  return Cat(Join(counts, " and "), " of ", Counted(checkpoint.files().size(), "data file"), ", ", Percent(lost, check.item_bytes), "% of the bytes",
-             missing > 0 && missing < checkpoint.files().size() ? " (on another node's disk?)" : "", ": ", Join(each, "; "));
+  return Cat(Join(counts, " and "), " of ", Counted(checkpoint.files().size(), "data file"), ", ",
+             Percent(lost, check.item_bytes), "% of the bytes",
+             missing > 0 && missing < checkpoint.files().size() ? " (on another node's disk?)" : "", ": ",
+             Join(each, "; "));
 }
 
 }  // namespace ck::checkpoint

@@ -27,7 +27,8 @@ struct FileCheck {
 
 FileCheck CheckDataFiles(const Checkpoint& checkpoint);
 
-// "__1_0.distcp is missing (12345 bytes, 9 keys)", "__0_0.distcp has 0 bytes, needs 2838 (2 of its keys lost: 'a', 'b')".
+// "__1_0.distcp is missing (12345 bytes, 9 keys)", "__0_0.distcp has 0 bytes, needs 2838 (2 of its keys lost: 'a',
+// 'b')".
 std::string Describe(const FileProblem& problem);
 // "1 of 2 data files missing, 41% of the bytes (another node's disk?): ..." with every file; "" when nothing is wrong.
 std::string Describe(const FileCheck& check, const Checkpoint& checkpoint);

@@ -80,7 +80,9 @@ Detected Detect(const std::string& directory, const std::vector<fs::Entry>& entr
     ReadBackend(fs::JoinPath(directory, "metadata.json"), out);
   } else if (AnyName(entries, is_mp_rank)) {
     out.kind = Kind::kUnsupported;
-    out.what = "legacy mp_rank layout (--ckpt-format torch); convert it to torch_dist with Megatron's tools/checkpoint/convert.py first";
+    out.what =
+        "legacy mp_rank layout (--ckpt-format torch); convert it to torch_dist with Megatron's "
+        "tools/checkpoint/convert.py first";
   } else if (out.has_metadata) {
     out.kind = Kind::kDcp;
   } else if (AnyName(entries, is_safetensors)) {

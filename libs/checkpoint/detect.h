@@ -11,10 +11,10 @@
 namespace ck::checkpoint {
 
 enum class Kind {
-  kNothing,          // no sign of a checkpoint
-  kTorchDist,        // metadata.json says torch_dist; .metadata (or rank-local metadata) may still be missing
-  kFsdpDtensor,      // metadata.json says fsdp_dtensor
-  kDcp,              // .metadata or __R.metadata, no metadata.json: fsdp_dtensor or plain DCP, told apart by their keys
+  kNothing,      // no sign of a checkpoint
+  kTorchDist,    // metadata.json says torch_dist; .metadata (or rank-local metadata) may still be missing
+  kFsdpDtensor,  // metadata.json says fsdp_dtensor
+  kDcp,          // .metadata or __R.metadata, no metadata.json: fsdp_dtensor or plain DCP, told apart by their keys
   kSafetensors,
   kUnsupported,      // `what` names it: legacy mp_rank layout, zarr, an unknown backend or version
   kBadMetadataJson,  // metadata.json cannot be understood; `what` says why

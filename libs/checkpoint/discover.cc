@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kStateNames[] = {"complete", "incomplete", "damaged", "staging"};
 constexpr size_t kMaxShown = 40;  // of a marker's content
 
-// A directory that ck-publish writes: ".NAME.ck-ID", ".NAME.ck-staged-ID", ".NAME.ck-trash-ID". Its claims hold no checkpoint.
+// A directory that ck-publish writes: ".NAME.ck-ID", ".NAME.ck-staged-ID", ".NAME.ck-trash-ID". Its claims hold no
+// checkpoint.
 std::optional<Found> AsStaging(const std::string& root, const fs::Name& name) {
   const std::string_view text = name.name;
   const size_t mark = text.rfind(".ck-");
@@ -43,7 +44,9 @@ bool IsDirectory(const std::string& root, const fs::Name& name) {
   }
 }
 
-bool LooksLikeCheckpointName(std::string_view name) { return StartsWith(name, "iter_") || name == "release"; }
+bool LooksLikeCheckpointName(std::string_view name) {
+  return StartsWith(name, "iter_") || name == "release";
+}
 
 bool HasSignOfRoot(const std::vector<fs::Name>& names) {
   return std::any_of(names.begin(), names.end(), [](const fs::Name& name) {
@@ -107,7 +110,8 @@ std::optional<Marker> ReadMarker(const std::string& root) {
 
 auto Order(const Found& found) {
   const bool numbered = found.iteration.number.has_value();
-  return std::tuple(found.state == State::kStaging, !found.iteration.release, !numbered, numbered ? *found.iteration.number : 0, found.name);
+  return std::tuple(found.state == State::kStaging, !found.iteration.release, !numbered,
+                    numbered ? *found.iteration.number : 0, found.name);
 }
 
 void ListCheckpoints(const std::vector<fs::Name>& names, Depth depth, Listing& listing) {
@@ -120,7 +124,8 @@ void ListCheckpoints(const std::vector<fs::Name>& names, Depth depth, Listing& l
       listing.strays.push_back(name.name);
     }
   }
-  std::sort(listing.checkpoints.begin(), listing.checkpoints.end(), [](const Found& a, const Found& b) { return Order(a) < Order(b); });
+  std::sort(listing.checkpoints.begin(), listing.checkpoints.end(),
+            [](const Found& a, const Found& b) { return Order(a) < Order(b); });
   CompareWithSiblings(listing.checkpoints);
 }
 
@@ -144,7 +149,9 @@ Found ExamineNamed(const std::string& path, Depth depth) {
 
 }  // namespace
 
-std::string_view Name(State state) { return kStateNames[static_cast<size_t>(state)]; }
+std::string_view Name(State state) {
+  return kStateNames[static_cast<size_t>(state)];
+}
 
 Listing ListRoot(const std::string& path, Depth depth) {
   Listing out{.root = fs::AbsolutePath(path)};

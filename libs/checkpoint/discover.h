@@ -1,13 +1,17 @@
 // Finds checkpoints: what is under a root, what state it is in, and which one a path or a marker means.
 //
-// Roots.   A root is a directory with `iter_<digits>` or `release` directories and, usually, the marker `latest_checkpointed_iteration.txt`. A directory
-//          is a checkpoint itself when it has metadata.json or .metadata (also rank-local), or is named like one; then, when it is no root, when it
-//          holds safetensors files, common.pt or mp_rank_*.
-// State.   From names and metadata.json alone. Megatron writes metadata.json last, so where it is missing a directory is incomplete when common.pt is
+// Roots.   A root is a directory with `iter_<digits>` or `release` directories and, usually, the marker
+// `latest_checkpointed_iteration.txt`. A directory
+//          is a checkpoint itself when it has metadata.json or .metadata (also rank-local), or is named like one; then,
+//          when it is no root, when it holds safetensors files, common.pt or mp_rank_*.
+// State.   From names and metadata.json alone. Megatron writes metadata.json last, so where it is missing a directory
+// is incomplete when common.pt is
 //          there, or when complete siblings have one; else it is fsdp_dtensor or plain DCP, which have none.
-// Trust.   Names are compared, never built: `iter_12` is found as `iter_12`. At most kMaxMarkerBytes of a marker are read.
-// Errors.  checkpoint.not_found, checkpoint.not_a_directory, checkpoint.incomplete, checkpoint.unusable, checkpoint.duplicate_iteration, marker.dangling, marker.malformed
-//          (kInput), and those of libs/fs for the root itself. A checkpoint that cannot be looked at is a state, not an error.
+// Trust.   Names are compared, never built: `iter_12` is found as `iter_12`. At most kMaxMarkerBytes of a marker are
+// read. Errors.  checkpoint.not_found, checkpoint.not_a_directory, checkpoint.incomplete, checkpoint.unusable,
+// checkpoint.duplicate_iteration, marker.dangling, marker.malformed
+//          (kInput), and those of libs/fs for the root itself. A checkpoint that cannot be looked at is a state, not an
+//          error.
 // Source.  docs/manual/ck-ls.md, docs/manual/publication.md (names of staging directories).
 #ifndef CK_CHECKPOINT_DISCOVER_H_
 #define CK_CHECKPOINT_DISCOVER_H_
@@ -46,7 +50,8 @@ struct Found {
   std::string name = {};  // as found: iter_12 stays iter_12
   std::string path = {};
   Iteration iteration = {};
-  // nullopt when it cannot be told. Below kLong kDcp stands for "no metadata.json": fsdp_dtensor or plain DCP; ExactFormat decides.
+  // nullopt when it cannot be told. Below kLong kDcp stands for "no metadata.json": fsdp_dtensor or plain DCP;
+  // ExactFormat decides.
   std::optional<Format> format = {};
   State state = State::kComplete;
   std::string reason = {};               // why it is not complete; "" when it is
@@ -58,7 +63,8 @@ struct Found {
 
 enum class MarkerState {
   kCurrent,    // names the newest complete checkpoint
-  kOlder,      // names a complete checkpoint, but a newer one exists; `release` is older than every number, as Megatron resumes it as iteration 0
+  kOlder,      // names a complete checkpoint, but a newer one exists; `release` is older than every number, as Megatron
+               // resumes it as iteration 0
   kDangling,   // names no complete checkpoint
   kMalformed,  // cannot be read, or is neither a number nor `release`
 };
@@ -67,7 +73,7 @@ struct Marker {
   std::string value;                   // what the file says, without white space around it; at most 40 bytes
   std::optional<Iteration> iteration;  // nullopt when malformed
   MarkerState state = MarkerState::kMalformed;
-  std::string problem;                 // of a malformed one
+  std::string problem;  // of a malformed one
 };
 
 struct Listing {
@@ -78,14 +84,16 @@ struct Listing {
   std::vector<std::string> strays = {};  // names that look like a checkpoint's and are none: iter_100.bak
 };
 
-// What is at `path`, a root or a checkpoint. Throws when the path is no directory or cannot be listed; an empty listing is no error.
+// What is at `path`, a root or a checkpoint. Throws when the path is no directory or cannot be listed; an empty listing
+// is no error.
 Listing ListRoot(const std::string& path, Depth depth);
 
 // The format of a checkpoint, opening it when `found.format` alone does not say.
 Format ExactFormat(const Found& found);
 
-// The checkpoint that the marker names, or without a marker the newest complete one; `note` then says so. Throws marker.*,
-// checkpoint.duplicate_iteration, checkpoint.incomplete or checkpoint.not_found. Precondition: not listing.is_checkpoint.
+// The checkpoint that the marker names, or without a marker the newest complete one; `note` then says so. Throws
+// marker.*, checkpoint.duplicate_iteration, checkpoint.incomplete or checkpoint.not_found. Precondition: not
+// listing.is_checkpoint.
 const Found& Latest(const Listing& listing, std::string& note);
 
 // Throws checkpoint.duplicate_iteration when another entry has the same iteration as `found`.
@@ -94,14 +102,15 @@ void CheckUnique(const Listing& listing, const Found& found);
 // checkpoint.incomplete, or checkpoint.unusable for a damaged one, with what is missing.
 Error NotUsable(const Found& found);
 
-// checkpoint.not_found, with what was looked for.
-Error NothingFound(const std::string& root);
+// Why nothing under a root can be used: checkpoint.not_found with what was looked for, or checkpoint.incomplete with
+// what each one lacks. Precondition: no entry is complete.
+Error NothingComplete(const Listing& listing);
 
 struct Resolved {
-  std::string path;     // of the checkpoint, under the name that was found
-  Iteration iteration;  // of its name
+  std::string path;           // of the checkpoint, under the name that was found
+  Iteration iteration;        // of its name
   bool through_root = false;  // a root was given: the result of a plan goes under this iteration
-  std::string note;     // for people, "" when there is nothing to say
+  std::string note;           // for people, "" when there is nothing to say
 };
 
 // What a directory that is named itself must be. A root always resolves to a complete checkpoint.

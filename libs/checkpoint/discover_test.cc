@@ -73,13 +73,16 @@ TEST(ListRoot, MetadataJsonIsWrittenLast) {
        },
        "complete"},
       {"plain DCP has none", [](const RunDirectory& run) { run.AddDcp("iter_0000020"); }, "complete"},
-      {"no .metadata yet", [](const RunDirectory& run) { run.Write("iter_0000020/metadata.json", kTorchDistJson); }, "incomplete: no .metadata"},
-      {"no data file", [](const RunDirectory& run) {
+      {"no .metadata yet", [](const RunDirectory& run) { run.Write("iter_0000020/metadata.json", kTorchDistJson); },
+       "incomplete: no .metadata"},
+      {"no data file",
+       [](const RunDirectory& run) {
          run.AddTorchDist("iter_0000020");
          std::filesystem::remove(run / "iter_0000020/__0_0.distcp");
        },
        "incomplete: no data file (*.distcp)"},
-      {"rank-local metadata", [](const RunDirectory& run) {
+      {"rank-local metadata",
+       [](const RunDirectory& run) {
          run.Write("iter_0000020/__0.metadata", "m");
          run.Write("iter_0000020/__0_0.distcp", "");  // 0 bytes are legal
        },
@@ -87,9 +90,12 @@ TEST(ListRoot, MetadataJsonIsWrittenLast) {
       {"old Megatron", [](const RunDirectory& run) { run.Write("iter_0000020/mp_rank_00/model_optim_rng.pt", "x"); },
        "damaged: not supported: legacy mp_rank layout (--ckpt-format torch); convert it to torch_dist with Megatron's "
        "tools/checkpoint/convert.py first"},
-      {"zarr", [](const RunDirectory& run) { run.Write("iter_0000020/metadata.json", R"({"sharded_backend": "zarr"})"); },
-       "damaged: not supported: zarr layout of old Megatron-Core; re-save it as torch_dist with Megatron-Core 0.15 or older"},
-      {"one safetensors file", [](const RunDirectory& run) { run.Write("iter_0000020/model.safetensors", "x"); }, "complete"},
+      {"zarr",
+       [](const RunDirectory& run) { run.Write("iter_0000020/metadata.json", R"({"sharded_backend": "zarr"})"); },
+       "damaged: not supported: zarr layout of old Megatron-Core; re-save it as torch_dist with Megatron-Core 0.15 or "
+       "older"},
+      {"one safetensors file", [](const RunDirectory& run) { run.Write("iter_0000020/model.safetensors", "x"); },
+       "complete"},
       {"shards without an index",
        [](const RunDirectory& run) {
          run.Write("iter_0000020/model-00001-of-00002.safetensors", "x");
@@ -140,7 +146,8 @@ TEST(ListRoot, StagingDirectoriesAreNoCheckpointsYet) {
   const Listing listing = ListRoot(run.path(), Depth::kNames);
   ASSERT_EQ(listing.checkpoints.size(), 3u);
   EXPECT_EQ(listing.checkpoints[0].name, "iter_0000010");
-  EXPECT_EQ(StateOf(listing, ".iter_0000020.ck-0123456789ab"), "staging: being written; 'ck-publish --gc' removes it when its owner is gone");
+  EXPECT_EQ(StateOf(listing, ".iter_0000020.ck-0123456789ab"),
+            "staging: being written; 'ck-publish --gc' removes it when its owner is gone");
   EXPECT_EQ(Find(listing, ".iter_0000020.ck-0123456789ab")->iteration.number, 20u);
   EXPECT_EQ(StateOf(listing, ".merged.ck-staged-0123456789ab"), "staging: complete, waits for 'ck-publish --staged'");
   EXPECT_EQ(Outcome(run.path()), "resolved iter_0000010");
@@ -161,7 +168,8 @@ TEST(ListRoot, SizesCountTheFilesInside) {
   const RunDirectory run;
   run.AddTorchDist("iter_0000010");
   EXPECT_EQ(ListRoot(run.path(), Depth::kNames).checkpoints[0].size_bytes, 0u);
-  EXPECT_EQ(ListRoot(run.path(), Depth::kSizes).checkpoints[0].size_bytes, 4 + 1 + 1 + std::string(kTorchDistJson).size());
+  EXPECT_EQ(ListRoot(run.path(), Depth::kSizes).checkpoints[0].size_bytes,
+            4 + 1 + 1 + std::string(kTorchDistJson).size());
 }
 
 TEST(ListRoot, OneEntryThatCannotBeReadDoesNotEndTheListing) {
@@ -169,7 +177,9 @@ TEST(ListRoot, OneEntryThatCannotBeReadDoesNotEndTheListing) {
     int error_number;
     const char* state;
   };
-  const Case cases[] = {{ENOENT, "incomplete: vanished while it was looked at"}, {ESTALE, "damaged: cannot be looked at: "}, {EACCES, "damaged: cannot be looked at: "}};
+  const Case cases[] = {{ENOENT, "incomplete: vanished while it was looked at"},
+                        {ESTALE, "damaged: cannot be looked at: "},
+                        {EACCES, "damaged: cannot be looked at: "}};
   for (const Case& c : cases) {
     const RunDirectory run;
     run.AddTorchDist("iter_0000010");
@@ -189,10 +199,20 @@ TEST(Marker, States) {
   };
   const std::string megabyte(1 << 20, '1');
   const Case cases[] = {
-      {"20\n", MarkerState::kCurrent, "20"},     {"10", MarkerState::kOlder, "10"},          {" 0000020\r\n", MarkerState::kCurrent, "0000020"},
-      {"1001", MarkerState::kDangling, "1001"},  {"30", MarkerState::kDangling, "30"},       {"release", MarkerState::kOlder, "release"},
-      {"-1", MarkerState::kMalformed, "-1"},     {"10.0", MarkerState::kMalformed, "10.0"},  {"", MarkerState::kMalformed, ""},
-      {"\xEF\xBB\xBF" "10", MarkerState::kMalformed, "\xEF\xBB\xBF" "10"},
+      {"20\n", MarkerState::kCurrent, "20"},
+      {"10", MarkerState::kOlder, "10"},
+      {" 0000020\r\n", MarkerState::kCurrent, "0000020"},
+      {"1001", MarkerState::kDangling, "1001"},
+      {"30", MarkerState::kDangling, "30"},
+      {"release", MarkerState::kOlder, "release"},
+      {"-1", MarkerState::kMalformed, "-1"},
+      {"10.0", MarkerState::kMalformed, "10.0"},
+      {"", MarkerState::kMalformed, ""},
+      {"\xEF\xBB\xBF"
+       "10",
+       MarkerState::kMalformed,
+       "\xEF\xBB\xBF"
+       "10"},
       {megabyte.c_str(), MarkerState::kMalformed, "1111111111111111111111111111111111111111"},
   };
   for (const Case& c : cases) {
@@ -217,8 +237,11 @@ TEST(Resolve, TheMarkerDecidesAndIsNeverReplacedSilently) {
   const Case cases[] = {
       {"10", "resolved iter_0000010"},
       {"release\n", "resolved release"},
-      {"1001", "marker.dangling: '@' points to iter_0001001, which does not exist; complete iterations: release, 10, 20"},
-      {"30", "marker.dangling: '@' points to iter_0000030, which is incomplete: no metadata.json (it is written last); complete iterations: release, 10, 20"},
+      {"1001",
+       "marker.dangling: '@' points to iter_0001001, which does not exist; complete iterations: release, 10, 20"},
+      {"30",
+       "marker.dangling: '@' points to iter_0000030, which is incomplete: no metadata.json (it is written last); "
+       "complete iterations: release, 10, 20"},
       {"", "marker.malformed: '@': is empty, expected a number or 'release'"},
       {"10.0", "marker.malformed: '@': says '10.0', expected a number or 'release'"},
   };
@@ -253,18 +276,23 @@ TEST(Resolve, WithoutAMarkerTheNewestCompleteOneAndANote) {
   EXPECT_EQ(resolved.path, run / "iter_0000010");
   EXPECT_EQ(resolved.iteration.number, 10u);
   EXPECT_TRUE(resolved.through_root);
-  EXPECT_EQ(resolved.note, Cat("no latest_checkpointed_iteration.txt in '", run.path(), "'; using the newest complete checkpoint, iter_0000010"));
+  EXPECT_EQ(resolved.note, Cat("no latest_checkpointed_iteration.txt in '", run.path(),
+                               "'; using the newest complete checkpoint, iter_0000010"));
 }
 
 TEST(Resolve, NothingFoundNamesWhatWasLookedFor) {
   const RunDirectory run;
-  EXPECT_EQ(Outcome(run.path()), Cat("checkpoint.not_found: no checkpoint found under '", run.path(),
-                                     "'; looked for metadata.json, .metadata, latest_checkpointed_iteration.txt, iter_*, release, *.safetensors"));
+  EXPECT_EQ(
+      Outcome(run.path()),
+      Cat("checkpoint.not_found: no checkpoint found under '", run.path(),
+          "'; looked for metadata.json, .metadata, latest_checkpointed_iteration.txt, iter_*, release, *.safetensors"));
   EXPECT_EQ(Outcome(run / "none"), Cat("checkpoint.not_found: '", run / "none", "': no such directory"));
   run.AddEmpty("iter_0000010");
-  EXPECT_EQ(Outcome(run.path()), Cat("checkpoint.incomplete: no complete checkpoint under '", run.path(), "'; iter_0000010: no .metadata / metadata.json"));
+  EXPECT_EQ(Outcome(run.path()), Cat("checkpoint.incomplete: no complete checkpoint under '", run.path(),
+                                     "'; iter_0000010: no .metadata / metadata.json"));
   run.Write("x.distcp", "");
-  EXPECT_EQ(Outcome(run / "x.distcp"), Cat("checkpoint.not_a_directory: '", run / "x.distcp", "' is a file; a checkpoint is a directory"));
+  EXPECT_EQ(Outcome(run / "x.distcp"),
+            Cat("checkpoint.not_a_directory: '", run / "x.distcp", "' is a file; a checkpoint is a directory"));
 }
 
 TEST(Resolve, TheNameThatWasFoundIsUsed) {

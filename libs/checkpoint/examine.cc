@@ -27,7 +27,8 @@ std::vector<fs::Entry> Entries(const std::string& path, Depth depth) {
 }
 
 bool HasData(const std::vector<fs::Entry>& entries) {
-  return std::any_of(entries.begin(), entries.end(), [](const fs::Entry& entry) { return EndsWith(entry.name, kDataSuffix); });
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const fs::Entry& entry) { return EndsWith(entry.name, kDataSuffix); });
 }
 
 // N of "model-00001-of-0000N.safetensors".
@@ -86,7 +87,8 @@ void Judge(const Detected& detected, const std::vector<fs::Entry>& entries, Foun
       return Set(found, Format::kFsdpDtensor, State::kIncomplete, DcpGap(detected, entries));
     case Kind::kDcp:
       // common.pt belongs to torch_dist, whose metadata.json is still to come.
-      return Set(found, detected.has_common_pt ? Format::kTorchDist : Format::kDcp, State::kIncomplete, DcpGap(detected, entries));
+      return Set(found, detected.has_common_pt ? Format::kTorchDist : Format::kDcp, State::kIncomplete,
+                 DcpGap(detected, entries));
     case Kind::kSafetensors:
       return Set(found, Format::kSafetensors, State::kIncomplete, SafetensorsGap(entries));
   }
@@ -138,7 +140,8 @@ Sign SignOfCheckpoint(const std::vector<fs::Name>& names) {
     if (StartsWith(text, "mp_rank_")) sign = Sign::kWeak;
     if (name.is_directory) continue;
     if (text == "metadata.json" || text == ".metadata" || IsRankLocalMetadata(text)) return Sign::kStrong;
-    if (text == "common.pt" || EndsWith(text, ".safetensors") || text == kIndexName || EndsWith(text, kDataSuffix)) sign = Sign::kWeak;
+    if (text == "common.pt" || EndsWith(text, ".safetensors") || text == kIndexName || EndsWith(text, kDataSuffix))
+      sign = Sign::kWeak;
   }
   return sign;
 }

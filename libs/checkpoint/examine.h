@@ -13,7 +13,8 @@ namespace ck::checkpoint {
 // What one directory's own contents say; kLong's comparison with the files is LookClosely.
 Found Examine(const std::string& path, Depth depth);
 
-// Parses the metadata of a checkpoint that seems complete: fills format and strays, and makes it damaged when files are missing or short.
+// Parses the metadata of a checkpoint that seems complete: fills format and strays, and makes it damaged when files are
+// missing or short.
 void LookClosely(Found& found);
 
 // What the names of a directory say about itself.

@@ -11,12 +11,22 @@ TEST(Iteration, FromName) {
     std::optional<uint64_t> number;
   };
   const Case cases[] = {
-      {"iter_0001000", 1000}, {"iter_12", 12},   {"iter_12345678", 12345678}, {"iter_0000000", 0},
+      {"iter_0001000", 1000},
+      {"iter_12", 12},
+      {"iter_12345678", 12345678},
+      {"iter_0000000", 0},
       {"iter_9223372036854775807", 9223372036854775807u},
       {"iter_9223372036854775808", {}},  // does not fit 63 bits
-      {"iter_", {}},          {"iter_1a", {}},   {"iter_100.bak", {}},        {"iter_-1", {}},
-      {"iter_+1", {}},        {"iter_ 1", {}},   {"Iter_1", {}},              {"xiter_1", {}},
-      {"", {}},               {"1000", {}},
+      {"iter_", {}},
+      {"iter_1a", {}},
+      {"iter_100.bak", {}},
+      {"iter_-1", {}},
+      {"iter_+1", {}},
+      {"iter_ 1", {}},
+      {"Iter_1", {}},
+      {"xiter_1", {}},
+      {"", {}},
+      {"1000", {}},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(IterationFromName(c.name).number, c.number) << c.name;
@@ -47,7 +57,10 @@ TEST(Iteration, MarkerContent) {
     ASSERT_TRUE(ParseMarker(release)) << release;
     EXPECT_TRUE(ParseMarker(release)->release) << release;
   }
-  for (const char* bad : {"", "\n", "-1", "+1", "10.0", "1e3", "1 0", "10x", "Release", "\xEF\xBB\xBF" "10", "99999999999999999999"}) {
+  for (const char* bad : {"", "\n", "-1", "+1", "10.0", "1e3", "1 0", "10x", "Release",
+                          "\xEF\xBB\xBF"
+                          "10",
+                          "99999999999999999999"}) {
     EXPECT_FALSE(ParseMarker(bad)) << bad;
   }
 }

@@ -8,8 +8,9 @@ namespace ck::checkpoint {
 
 class Checkpoint;
 
-// "fsdp_dtensor" or "torch_dcp" when the checkpoint is Megatron's, "" when it is any other DCP directory. Megatron writes both formats as plain DCP
-// with an `args` object; args.ckpt_format decides, and where it is absent the `model.module.` prefix of Megatron-FSDP.
+// "fsdp_dtensor" or "torch_dcp" when the checkpoint is Megatron's, "" when it is any other DCP directory. Megatron
+// writes both formats as plain DCP with an `args` object; args.ckpt_format decides, and where it is absent the
+// `model.module.` prefix of Megatron-FSDP.
 std::string SavedFormat(const Checkpoint& checkpoint);
 
 }  // namespace ck::checkpoint

@@ -36,44 +36,46 @@ const Found& MarkersTarget(const Listing& listing, const Marker& marker) {
   if (!marker.iteration) throw InputError("marker.malformed", Cat(where, ": ", marker.problem));
   const std::vector<const Found*> named = WithIteration(listing, *marker.iteration);
   if (named.empty()) {
-    throw InputError("marker.dangling", Cat(where, " points to ", DirectoryName(*marker.iteration), ", which does not exist; ", CompleteOnes(listing)));
+    throw InputError("marker.dangling", Cat(where, " points to ", DirectoryName(*marker.iteration),
+                                            ", which does not exist; ", CompleteOnes(listing)));
   }
   CheckUnique(listing, *named[0]);
   if (!named[0]->complete()) {
-    throw InputError("marker.dangling", Cat(where, " points to ", named[0]->name, ", which is ", Name(named[0]->state), ": ", named[0]->reason,
-                                            "; ", CompleteOnes(listing)));
+    throw InputError("marker.dangling", Cat(where, " points to ", named[0]->name, ", which is ", Name(named[0]->state),
+                                            ": ", named[0]->reason, "; ", CompleteOnes(listing)));
   }
   return *named[0];
 }
 
 const Found& NewestComplete(const Listing& listing) {
   const Found* newest = nullptr;
-  std::vector<std::string> others;
   for (const Found& found : listing.checkpoints) {  // release first, then ascending
-    if (found.complete()) {
-      newest = &found;
-    } else if (found.state != State::kStaging) {
-      others.push_back(Cat(found.name, ": ", found.reason));
-    }
+    if (found.complete()) newest = &found;
   }
-  if (newest) {
-    CheckUnique(listing, *newest);
-    return *newest;
-  }
-  if (others.empty()) throw NothingFound(listing.root);
-  throw InputError("checkpoint.incomplete", Cat("no complete checkpoint under ", Quote(listing.root, 4096), "; ", Join(others, "; ")));
+  if (!newest) throw NothingComplete(listing);
+  CheckUnique(listing, *newest);
+  return *newest;
 }
 
 }  // namespace
 
-Error NothingFound(const std::string& root) {
-  return InputError("checkpoint.not_found", Cat("no checkpoint found under ", Quote(root, 4096), "; looked for metadata.json, .metadata, ", kMarkerFile,
-                                                ", iter_*, release, *.safetensors"));
+Error NothingComplete(const Listing& listing) {
+  std::vector<std::string> others;
+  for (const Found& found : listing.checkpoints) {
+    if (found.state != State::kStaging) others.push_back(Cat(found.name, ": ", found.reason));
+  }
+  const std::string root = Quote(listing.root, 4096);
+  if (!others.empty())
+    return InputError("checkpoint.incomplete", Cat("no complete checkpoint under ", root, "; ", Join(others, "; ")));
+  return InputError("checkpoint.not_found",
+                    Cat("no checkpoint found under ", root, "; looked for metadata.json, .metadata, ", kMarkerFile,
+                        ", iter_*, release, *.safetensors"));
 }
 
 Error NotUsable(const Found& found) {
   const bool incomplete = found.state == State::kIncomplete;
-  return InputError(incomplete ? "checkpoint.incomplete" : "checkpoint.unusable", Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
+  return InputError(incomplete ? "checkpoint.incomplete" : "checkpoint.unusable",
+                    Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
 }
 
 void CheckUnique(const Listing& listing, const Found& found) {
@@ -82,15 +84,17 @@ void CheckUnique(const Listing& listing, const Found& found) {
   if (same.size() < 2) return;
   std::vector<std::string> names;
   for (const Found* one : same) names.push_back(one->name);
-  throw InputError("checkpoint.duplicate_iteration", Cat(names.size(), " directories of ", Quote(listing.root, 4096), " are iteration ",
-                                                         Text(found.iteration), ": ", Join(names, ", "), "; name the one you mean"));
+  throw InputError("checkpoint.duplicate_iteration",
+                   Cat(names.size(), " directories of ", Quote(listing.root, 4096), " are iteration ",
+                       Text(found.iteration), ": ", Join(names, ", "), "; name the one you mean"));
 }
 
 const Found& Latest(const Listing& listing, std::string& note) {
   Check(!listing.is_checkpoint, "Latest wants a root");
   if (listing.marker) return MarkersTarget(listing, *listing.marker);
   const Found& newest = NewestComplete(listing);
-  note = Cat("no ", kMarkerFile, " in ", Quote(listing.root, 4096), "; using the newest complete checkpoint, ", newest.name);
+  note = Cat("no ", kMarkerFile, " in ", Quote(listing.root, 4096), "; using the newest complete checkpoint, ",
+             newest.name);
   return newest;
 }
 

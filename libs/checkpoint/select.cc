@@ -8,13 +8,16 @@
 namespace ck::checkpoint {
 namespace {
 
-uint64_t Number(const Found& found) { return *found.iteration.number; }
+uint64_t Number(const Found& found) {
+  return *found.iteration.number;
+}
 
 // The numbered checkpoints up to the target, ascending, in whatever state. Refuses two names of one iteration.
 std::vector<Found> InRange(const Listing& listing, uint64_t start, uint64_t end) {
   std::vector<Found> out;
   for (const Found& found : listing.checkpoints) {
-    if (found.state == State::kStaging || !found.iteration.number || Number(found) < start || Number(found) > end) continue;
+    if (found.state == State::kStaging || !found.iteration.number || Number(found) < start || Number(found) > end)
+      continue;
     if (!out.empty() && Number(out.back()) == Number(found)) CheckUnique(listing, found);
     out.push_back(found);
   }
@@ -24,7 +27,8 @@ std::vector<Found> InRange(const Listing& listing, uint64_t start, uint64_t end)
 // Takes what is not complete out of `found`.
 std::vector<Found> TakeUnusable(std::vector<Found>& found) {
   std::vector<Found> unusable;
-  const auto middle = std::stable_partition(found.begin(), found.end(), [](const Found& one) { return one.complete(); });
+  const auto middle =
+      std::stable_partition(found.begin(), found.end(), [](const Found& one) { return one.complete(); });
   std::move(middle, found.end(), std::back_inserter(unusable));
   found.erase(middle, found.end());
   return unusable;
@@ -34,7 +38,8 @@ std::vector<Found> TakeUnusable(std::vector<Found>& found) {
 std::vector<Found> Thin(const std::vector<Found>& ascending, int64_t min_interval) {
   std::vector<Found> kept;
   for (auto at = ascending.rbegin(); at != ascending.rend(); ++at) {
-    const bool far_enough = kept.empty() || min_interval <= 0 || Number(kept.back()) - Number(*at) >= static_cast<uint64_t>(min_interval);
+    const bool far_enough =
+        kept.empty() || min_interval <= 0 || Number(kept.back()) - Number(*at) >= static_cast<uint64_t>(min_interval);
     if (far_enough) kept.push_back(*at);
   }
   std::reverse(kept.begin(), kept.end());
@@ -47,8 +52,10 @@ void RefuseUnusable(const std::vector<Found>& selected) {
   if (unusable.empty()) return;
   if (unusable.size() == 1) throw NotUsable(unusable[0]);
   std::vector<std::string> each;
-  for (const Found& found : unusable) each.push_back(Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
-  throw InputError("checkpoint.incomplete", Cat(unusable.size(), " of ", selected.size(), " selected checkpoints cannot be used: ", Join(each, "; ")));
+  for (const Found& found : unusable)
+    each.push_back(Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
+  throw InputError("checkpoint.incomplete", Cat(unusable.size(), " of ", selected.size(),
+                                                " selected checkpoints cannot be used: ", Join(each, "; ")));
 }
 
 std::string Numbers(const std::vector<Found>& found) {
@@ -66,7 +73,8 @@ uint64_t Target(const Listing& listing, const Selection& selection, Selected& ou
   const Found& latest = Latest(listing, out.note);
   out.target = latest.iteration;
   if (!latest.iteration.number) {
-    throw InputError("select.no_target", Cat("the latest checkpoint of ", Quote(listing.root, 4096), " is 'release', which is no iteration to end a range at"));
+    throw InputError("select.no_target", Cat("the latest checkpoint of ", Quote(listing.root, 4096),
+                                             " is 'release', which is no iteration to end a range at"));
   }
   return *latest.iteration.number;
 }
@@ -76,15 +84,17 @@ void CheckTarget(const Listing& listing, const std::vector<Found>& range, uint64
     if (!range.back().complete()) throw NotUsable(range.back());
     return;
   }
-  throw InputError("select.no_target", Cat("no checkpoint of iteration ", target, " under ", Quote(listing.root, 4096), "; the target of a range must exist; found: ",
-                                           Numbers(InRange(listing, 0, UINT64_MAX))));
+  throw InputError("select.no_target",
+                   Cat("no checkpoint of iteration ", target, " under ", Quote(listing.root, 4096),
+                       "; the target of a range must exist; found: ", Numbers(InRange(listing, 0, UINT64_MAX))));
 }
 
 void SelectRange(const Listing& listing, const Selection& selection, Selected& out) {
   const uint64_t target = Target(listing, selection, out);
   const uint64_t start = selection.start.value_or(0);
   if (start > target) {
-    throw InputError("select.start_after_end", Cat("--start ", start, " is after the latest checkpoint, iteration ", target));
+    throw InputError("select.start_after_end",
+                     Cat("--start ", start, " is after the latest checkpoint, iteration ", target));
   }
   std::vector<Found> range = InRange(listing, start, target);
   CheckTarget(listing, range, target);
@@ -112,12 +122,22 @@ void SelectComplete(const Listing& listing, const Selection& selection, Selected
 }  // namespace
 
 void CheckSelection(const Selection& selection) {
-  if (selection.end && selection.latest) throw UsageError("select.conflict", "--end and --latest both name the target; give one");
+  if (selection.end && selection.latest)
+    throw UsageError("select.conflict", "--end and --latest both name the target; give one");
   if (!selection.start) return;
-  if (!selection.end && !selection.latest) throw UsageError("select.start_without_end", Cat("--start ", *selection.start, " needs --end, the iteration that the range ends at"));
+  if (!selection.end && !selection.latest)
+    throw UsageError("select.start_without_end",
+                     Cat("--start ", *selection.start, " needs --end, the iteration that the range ends at"));
   if (selection.end && *selection.start > *selection.end) {
     throw UsageError("select.start_after_end", Cat("--start ", *selection.start, " is after --end ", *selection.end));
   }
+}
+
+void CheckCount(const std::vector<Found>& selected, uint64_t min_checkpoints) {
+  if (selected.size() >= min_checkpoints) return;
+  throw InputError("select.too_few",
+                   Cat(selected.size(), selected.size() == 1 ? " checkpoint" : " checkpoints", " selected (",
+                       Numbers(selected), "), --min-checkpoints wants ", min_checkpoints));
 }
 
 Selected Select(const Listing& listing, const Selection& selection) {
@@ -133,10 +153,7 @@ Selected Select(const Listing& listing, const Selection& selection) {
   } else {
     SelectComplete(listing, selection, out);
   }
-  if (out.checkpoints.size() < selection.min_checkpoints) {
-    throw InputError("select.too_few", Cat(out.checkpoints.size(), " checkpoints selected (", Numbers(out.checkpoints), "), --min-checkpoints wants ",
-                                           selection.min_checkpoints));
-  }
+  CheckCount(out.checkpoints, selection.min_checkpoints);
   return out;
 }
 

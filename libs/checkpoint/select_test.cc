@@ -18,7 +18,11 @@ Found Entry(const std::string& name, State state = State::kComplete) {
 Listing Root(std::vector<Found> checkpoints, std::optional<uint64_t> marker = {}) {
   Listing listing{.root = "/run"};
   listing.checkpoints = std::move(checkpoints);
-  if (marker) listing.marker = Marker{.value = Cat(*marker), .iteration = Iteration{.number = marker, .release = false}, .state = MarkerState::kCurrent, .problem = ""};
+  if (marker)
+    listing.marker = Marker{.value = Cat(*marker),
+                            .iteration = Iteration{.number = marker, .release = false},
+                            .state = MarkerState::kCurrent,
+                            .problem = ""};
   return listing;
 }
 
@@ -72,7 +76,8 @@ TEST(Select, Ranges) {
   };
   const Listing listing = Thousands(6);
   for (const Case& c : cases) {
-    EXPECT_EQ(Picked(listing, c.selection), c.picked) << c.selection.start.value_or(0) << " " << c.selection.end.value_or(0) << " " << c.selection.min_interval;
+    EXPECT_EQ(Picked(listing, c.selection), c.picked)
+        << c.selection.start.value_or(0) << " " << c.selection.end.value_or(0) << " " << c.selection.min_interval;
   }
 }
 
@@ -94,7 +99,8 @@ TEST(Select, IncompleteOnes) {
   EXPECT_EQ(Picked(listing, range), "checkpoint.incomplete");
   EXPECT_EQ(Picked(listing, skipping), "1000 2000 4000 5000");
   // The walk starts over among those that are left.
-  EXPECT_EQ(Picked(listing, {.start = 1000, .end = 5000, .min_interval = 2000, .incomplete = Incomplete::kSkip}), "2000 5000");
+  EXPECT_EQ(Picked(listing, {.start = 1000, .end = 5000, .min_interval = 2000, .incomplete = Incomplete::kSkip}),
+            "2000 5000");
   const Selected skipped = Select(listing, skipping);
   ASSERT_EQ(skipped.left_out.size(), 1u);
   EXPECT_EQ(skipped.left_out[0].name, "iter_0003000");
@@ -125,7 +131,8 @@ TEST(Select, EveryUnusableOneIsNamed) {
 }
 
 TEST(Select, TwoNamesOfOneIterationAreRefusedWhereTheyMatter) {
-  const Listing listing = Root({Entry("iter_0000090"), Entry("iter_0000100"), Entry("iter_100"), Entry("iter_0000110")});
+  const Listing listing =
+      Root({Entry("iter_0000090"), Entry("iter_0000100"), Entry("iter_100"), Entry("iter_0000110")});
   EXPECT_EQ(Picked(listing, {.start = 90, .end = 100}), "checkpoint.duplicate_iteration");
   EXPECT_EQ(Picked(listing, {.start = 90, .end = 110}), "checkpoint.duplicate_iteration");
   EXPECT_EQ(Picked(listing, {}), "checkpoint.duplicate_iteration");

@@ -125,6 +125,7 @@ json::Value ToJson(const Listing& listing) {
              json::Object().Set("value", Text(listing.marker->value)).Set("state", NameOf(listing.marker->state)));
   }
   root.Set("checkpoints", List(listing.checkpoints, [](const ListedCheckpoint& c) { return ToObject(c); }));
+  root.Set("strays", List(listing.strays, [](const std::string& path) { return Text(path); }));
   return root;
 }
 

@@ -50,6 +50,7 @@ struct Listing {
   std::string root;
   std::optional<Marker> marker;
   std::vector<ListedCheckpoint> checkpoints;
+  std::vector<std::string> strays;  // paths of what looks like a part of a checkpoint and belongs to none
 };
 
 json::Value ToJson(const Listing& listing);

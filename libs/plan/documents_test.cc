@@ -19,15 +19,15 @@ std::string Valid(std::string_view schema, const T& document) {
 }
 
 TEST(Documents, Listing) {
-  EXPECT_EQ(Valid("ck.listing", Listing{"/runs", std::nullopt, {}}),
-            R"({"schema":"ck.listing","version":"1.0","root":"/runs","marker":null,"checkpoints":[]})");
+  EXPECT_EQ(Valid("ck.listing", Listing{"/runs", std::nullopt, {}, {"/runs/iter_1.bak"}}),
+            R"({"schema":"ck.listing","version":"1.0","root":"/runs","marker":null,"checkpoints":[],"strays":["/runs/iter_1.bak"]})");
   for (const MarkerState marker :
        {MarkerState::kCurrent, MarkerState::kOlder, MarkerState::kDangling, MarkerState::kMalformed}) {
     for (const CheckpointState state : {CheckpointState::kComplete, CheckpointState::kIncomplete,
                                         CheckpointState::kDamaged, CheckpointState::kStaging}) {
       const std::string text = Valid(
           "ck.listing",
-          Listing{"/runs/\xff", Marker{"12\n", marker}, {{"/runs/x", 12, "zarr", state, "no metadata.json", 7}, {}}});
+          Listing{"/runs/\xff", Marker{"12\n", marker}, {{"/runs/x", 12, "zarr", state, "no metadata.json", 7}, {}}, {}});
       EXPECT_NE(text.find(Cat("\"", NameOf(state), "\"")), std::string::npos) << text;
       EXPECT_NE(text.find(Cat("\"", NameOf(marker), "\"")), std::string::npos) << text;
       EXPECT_NE(text.find(R"("root":"/runs/\\xff")"), std::string::npos) << text;
