@@ -90,7 +90,6 @@ cli::Command CommandLine() {
                 .arity = Arity::kOne,
                 .value = "FORMAT",
                 .help = "What to print: a plan with the selected inputs, or a listing of everything.",
-                .group = "Output",
                 .choices = {kPlan, kListing}},
            },
            cli::ViewOptions()}),
