@@ -3,8 +3,10 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The list of the tools: //tools/NAME:NAME builds NAME.
-tools=(ck-ls ck-meta ck-validate ck-coeffs ck-merge ck-retarget ck-split ck-publish)
+# The tools: a folder tools/NAME each, in which //tools/NAME:NAME builds NAME.
+tools=("$root"/tools/ck-*/)
+tools=("${tools[@]%/}")
+tools=("${tools[@]##*/}")
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 fail() { say "$*"; exit 1; }
