@@ -22,15 +22,23 @@ using pickle::Kind;
 using pickle::kNoRef;
 using pickle::Ref;
 
+// What a pickle may unfold to, in words of 8 bytes: references make a few bytes stand for a list of millions, and a list of such
+// references for millions of lists. Files of torch need about 1 word a node, those of ck about 3.
+constexpr uint64_t kWordsPerNode = 16;
+constexpr uint64_t kFreeWords = 1'000'000;
+constexpr uint64_t kWordsPerChunk = 16;
+
 constexpr std::string_view kOriginalShape = "nd_reformulated_orig_global_shape";
 
 class Decoder {
  public:
-  explicit Decoder(const pickle::Graph& graph) : nodes_(graph) {}
+  explicit Decoder(const pickle::Graph& graph) : nodes_(graph), words_left_(kFreeWords + kWordsPerNode * graph.size()) {}
 
   Metadata Decode(Ref root);
 
  private:
+  void Charge(uint64_t words);
+  std::string Copy(std::string_view text);
   void ReadNames(Ref dict);
   void ReadTensor(std::string_view name, Ref value);
   void ReadChunk(Ref value, Tensor& tensor);
@@ -45,6 +53,7 @@ class Decoder {
   void ReadUnknown();
 
   Nodes nodes_;
+  uint64_t words_left_;
   Metadata out_;
   // Name -> number of the tensor, or of the object after all tensors.
   std::unordered_map<std::string_view, size_t> numbers_;
@@ -52,6 +61,20 @@ class Decoder {
   std::unordered_map<std::string_view, uint32_t> file_numbers_;
   Dims offset_;  // scratch of ReadItem
 };
+
+// Called before anything is copied that other parts of the graph may share.
+void Decoder::Charge(uint64_t words) {
+  if (words > words_left_) {
+    throw InputError("dcp.bad_metadata", Cat("the pickle of ", nodes_.graph().size(), " nodes unfolds to more than ", kWordsPerNode * 8,
+                                             " bytes a node: its parts refer to the same lists again and again"));
+  }
+  words_left_ -= words;
+}
+
+std::string Decoder::Copy(std::string_view text) {
+  Charge(4 + text.size() / 8);
+  return std::string(text);
+}
 
 void Decoder::ReadNames(Ref dict) {
   for (const auto& [key, value] : nodes_.DictEntries(dict, "state_dict_metadata")) {
@@ -83,6 +106,7 @@ void Decoder::ReadTensor(std::string_view name, Ref value) {
     throw InputError("dcp.bad_metadata", Cat("size ", FormatDims(tensor.shape), " has more than 2^64-1 bytes"));
   }
   const std::span<const Ref> items = nodes_.SequenceItems(chunks, "chunks");
+  Charge(items.size() * (kWordsPerChunk + 2 * tensor.shape.size()));
   tensor.chunks.reserve(items.size());
   for (const Ref chunk : items) ReadChunk(chunk, tensor);
   SettleChunks(tensor);
@@ -168,7 +192,7 @@ Item Decoder::ReadStorageInfo(Ref value) {
   if (transforms == kNoRef) return item;
   std::vector<std::string> descriptors;
   for (const Ref descriptor : nodes_.SequenceItems(transforms, "transform_descriptors")) {
-    descriptors.emplace_back(nodes_.String(descriptor, "transform descriptor"));
+    descriptors.push_back(Copy(nodes_.String(descriptor, "transform descriptor")));
   }
   if (descriptors.empty()) return item;
   const auto [place, is_new] = out_.transforms.try_emplace({item.file, item.offset}, descriptors);
@@ -197,9 +221,10 @@ void Decoder::ReadPlannerData(Ref dict) {
     Path path;
     for (const Ref element : nodes_.SequenceItems(value, "path of planner_data")) {
       if (nodes_.graph().kind(element) == Kind::kInt) {
+        Charge(4);
         path.emplace_back(nodes_.graph().AsInt(element));
       } else {
-        path.emplace_back(std::string(nodes_.String(element, "element of a path of planner_data")));
+        path.emplace_back(Copy(nodes_.String(element, "element of a path of planner_data")));
       }
     }
     paths.insert_or_assign(std::string(nodes_.String(key, "key of planner_data")), std::move(path));
