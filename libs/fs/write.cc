@@ -182,6 +182,7 @@ std::vector<std::string> MakeDirectories(const std::string& path) {
     const bool raced = info && info->type == FileType::kDirectory;
     if (!raced) {
       const bool in_the_way = error_number == EEXIST;
+      for (; !made.empty(); made.pop_back()) rmdir(made.back().c_str());  // fails where others use it already
       ThrowWrite("fs.mkdir_failed", "cannot make the directory", at, in_the_way ? ENOTDIR : error_number);
     }
   }

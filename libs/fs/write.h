@@ -53,7 +53,8 @@ class OutputFile {
 void WriteSmallFile(const std::string& path, std::string_view data, Durability durability);
 
 void MakeDirectory(const std::string& path);    // mode 0777 & ~umask; fs.exists when taken
-// Like mkdir -p: existing ones, also those made by a racing process, are fine. Returns those it made, outermost first.
+// Like mkdir -p: existing ones, also those made by a racing process, are fine. Returns those it made, outermost first. When it
+// fails it removes those again.
 std::vector<std::string> MakeDirectories(const std::string& path);
 void SyncDirectory(const std::string& path);
 void SyncFile(const std::string& path);  // a finished file that someone else may have written

@@ -207,6 +207,12 @@ TEST(MakeDirectories, TellsWhatItMade) {
   for (const char* path : {"file", "file/x", "dangling", "dangling/x"}) {
     EXPECT_EQ(Fault([&] { MakeDirectories(dir / path); }), "fs.mkdir_failed 4") << path;
   }
+  EXPECT_EQ(Fault([&] { MakeDirectories(dir / "new/x/y/" + std::string(256, 'n') + "/z"); }), "fs.mkdir_failed 4");
+  {
+    const ScopedFault fault(Operation::kMkdir, 3, ENOSPC);
+    EXPECT_EQ(Fault([&] { MakeDirectories(dir / "new/x/y/z"); }), "fs.no_space 4");
+  }
+  EXPECT_FALSE(NameTaken(dir / "new"));
   EXPECT_EQ(Fault([&] { MakeDirectory(dir / "a"); }), "fs.exists 5");
   EXPECT_EQ(Fault([&] { MakeDirectory(dir / "none/x"); }), "fs.mkdir_failed 4");
   const ScopedFault fault(Operation::kMkdir, 1, ENOSPC);

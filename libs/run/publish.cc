@@ -34,8 +34,8 @@
 namespace ck::run {
 namespace {
 
-// A loser of the claim may remove a parent that it made just before we use it; then both start again.
-constexpr int kParentAttempts = 5;
+// Another run that fails may remove an empty parent that it made, just before we use it. Each attempt needs another such run.
+constexpr int kParentAttempts = 20;
 
 std::string Parent(const Placement& placement) { return fs::DirName(placement.final_path); }
 std::string Name(const Placement& placement) { return fs::BaseName(placement.final_path); }
@@ -90,9 +90,8 @@ void Staging::ClaimTarget() {
       for (std::string& made : fs::MakeDirectories(Parent(placement_))) made_parents_.push_back(std::move(made));
       claim_ = Claim::Take(Parent(placement_), Name(placement_));
       break;
-    } catch (const Error&) {
-      if (attempt == kParentAttempts || fs::NameTaken(Parent(placement_))) throw;
-      made_parents_.clear();
+    } catch (const Error& error) {
+      if (attempt == kParentAttempts || error.id() != "fs.mkdir_failed") throw;
     }
   }
   if (std::string left = claim_->TrySweep(); !left.empty()) warnings_.push_back(std::move(left));

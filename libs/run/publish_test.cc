@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include <sys/stat.h>
 
@@ -191,7 +192,7 @@ TEST(Staging, SetgidIsInherited) {
   EXPECT_EQ(fs::Stat(dir / "shared/out/sub")->mode & 02000u, 02000u);
 }
 
-TEST(Staging, EverythingIsSyncedInOrderOrNothing) {
+TEST(Staging, EverythingIsSyncedOrNothing) {
   const TestDirectory dir;
   const auto syncs = [&](const char* name, fs::Durability durability) {
     const uint64_t before = fs::OperationCount(fs::Operation::kFsync);
@@ -203,6 +204,55 @@ TEST(Staging, EverythingIsSyncedInOrderOrNothing) {
   // The file, sub, the staging directory, its parent, the parent of the made parent, the marker, its directory.
   EXPECT_EQ(syncs("synced", fs::Durability::kSync), 7u);
   EXPECT_EQ(syncs("unsynced", fs::Durability::kNoSync), 0u);
+}
+
+TEST(Staging, WhatASyncCoversAppearsOnlyAfterIt) {
+  // The syncs of Commit, in order, with what may be visible when that one fails.
+  const struct {
+    const char* what;
+    bool published, marked;
+  } kSyncs[] = {
+      {"sub", false, false},         {"the staging directory", false, false}, {"the parent", true, false},
+      {"the made parent's parent", true, false}, {"the marker", true, false}, {"the marker's directory", true, true},
+  };
+  for (int i = 0; i < 6; ++i) {
+    const TestDirectory dir;
+    {
+      const auto staging = Staging::Begin(At(dir / "root", 5), kOptions);
+      WriteInto(*staging, "sub/data", "1");
+      const fs::ScopedFault fault(fs::Operation::kFsync, i + 1, EIO);
+      EXPECT_NE(Fault([&] { staging->Commit(kAccept); }), "none") << kSyncs[i].what;
+    }
+    EXPECT_EQ(fs::NameTaken(dir / "root/iter_0000005"), kSyncs[i].published) << kSyncs[i].what;
+    EXPECT_EQ(fs::NameTaken(dir / "root/latest_checkpointed_iteration.txt"), kSyncs[i].marked) << kSyncs[i].what;
+  }
+}
+
+TEST(Staging, LeftoversThatCannotBeRemovedAreAWarning) {
+  const TestDirectory dir;
+  std::string path = dir / ".out.ck-0123456789ab";
+  for (int i = 0; i < 70; ++i) path += "/d";
+  std::filesystem::create_directories(path);
+  const auto staging = Staging::Begin(At(dir / "out"), kOptions);
+  WriteInto(*staging, "data", "1");
+  const Published published = staging->Commit(kAccept);
+  ASSERT_EQ(published.warnings.size(), 1u);
+  EXPECT_NE(published.warnings[0].find(".out.ck-trash-"), std::string::npos) << published.warnings[0];
+}
+
+TEST(Staging, RunsThatFailDoNotRemoveTheParentsOfOthers) {
+  const TestDirectory dir(fs::MemoryBase());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&dir, i] {
+      for (int round = 0; round < 100; ++round) {
+        const auto staging = Staging::Begin(At(dir / ("a/b/out" + std::to_string(i))), kOptions);
+        EXPECT_EQ(staging->Abort(), "");
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(HiddenNames(dir.path()), std::vector<std::string>{});
 }
 
 TEST(Staging, AnUnsyncedParentIsSaid) {
