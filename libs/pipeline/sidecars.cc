@@ -1,0 +1,73 @@
+#include "libs/pipeline/sidecars.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+#include "libs/fs/read.h"
+
+namespace ck::pipeline {
+namespace {
+
+using checkpoint::Sidecar;
+
+// Why a sidecar does not go along; "" when it does.
+std::string WhyNot(const Sidecar& sidecar, SidecarRule rule) {
+  const std::string& name = sidecar.name;
+  if (name == "integrity.json") return "its hashes are of other files";
+  if (name == "ck-plan.json") return "the result gets its own";
+  if (EndsWith(name, ".distcp")) return "the metadata does not refer to it";
+  if (EndsWith(name, ".tmp") || EndsWith(name, ".bck")) return "a leftover of a write";
+  if (StartsWith(name, ".")) return "hidden";
+  if (rule == SidecarRule::kChanged && EndsWith(name, "train_state.pt")) return "it records the progress of the source's run";
+  return "";
+}
+
+// All files below a folder. A stack of folders instead of recursion; links are followed by Stat, and the depth limit ends a cycle.
+void AddFolder(const std::string& path, const std::string& name, transform::View& view) {
+  struct Folder {
+    std::string path, name;
+    size_t depth;
+  };
+  std::vector<Folder> open = {{path, name, 1}};
+  while (!open.empty()) {
+    const Folder folder = std::move(open.back());
+    open.pop_back();
+    if (folder.depth > kMaxSidecarDepth) throw InputError("pipeline.sidecar_limit", Cat(folder.path, ": folders nest deeper than ", kMaxSidecarDepth));
+    for (const fs::Entry& entry : fs::ListDirectory(folder.path)) {
+      const std::string entry_path = fs::JoinPath(folder.path, entry.name), entry_name = Cat(folder.name, '/', entry.name);
+      if (entry.info.type == fs::FileType::kDirectory) {
+        open.push_back({entry_path, entry_name, folder.depth + 1});
+      } else if (entry.info.type == fs::FileType::kFile) {
+        view.sidecars.push_back({.name = entry_name, .source_path = entry_path, .bytes = entry.info.size_bytes});
+      }
+      if (view.sidecars.size() > kMaxSidecarFiles) throw InputError("pipeline.sidecar_limit", Cat(path, ": more than ", kMaxSidecarFiles, " files beside the data"));
+    }
+  }
+}
+
+}  // namespace
+
+void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transform::View& view) {
+  for (const Sidecar& sidecar : source.sidecars()) {
+    const std::string path = fs::JoinPath(source.path(), sidecar.name);
+    if (sidecar.name == "modelopt_state") {
+      throw InputError("pipeline.modelopt_state", Cat(path, ": a ModelOpt checkpoint holds quantised weights, which ck does not read or write"));
+    }
+    const std::string why_not = WhyNot(sidecar, rule);
+    if (!why_not.empty()) {
+      view.notes.push_back(Cat("left out: ", Quote(sidecar.name), " (", why_not, ")"));
+    } else if (sidecar.directory) {
+      AddFolder(path, sidecar.name, view);
+    } else {
+      view.sidecars.push_back({.name = sidecar.name, .source_path = path, .bytes = sidecar.size_bytes});
+    }
+  }
+  std::sort(view.sidecars.begin(), view.sidecars.end(),
+            [](const transform::SidecarFile& a, const transform::SidecarFile& b) { return a.name < b.name; });
+}
+
+}  // namespace ck::pipeline
