@@ -1,0 +1,97 @@
+#include "libs/run/item_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+#include "libs/checksum/crc32.h"
+
+namespace ck::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kCopyBytes = uint64_t{1} << 20;  // one step of copying a byte object
+
+void TimedWrite(fs::OutputFile& file, uint64_t offset, std::string_view data, WorkerScratch& scratch) {
+  const auto start = Clock::now();
+  file.WriteAt(offset, data);
+  scratch.save_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+void WriteObjectItem(const transform::View& view, const ObjectItem& item, fs::OutputFile& file, WorkerScratch& scratch) {
+  const transform::Object& object = view.objects[item.object];
+  if (object.literal) {
+    TimedWrite(file, item.offset, *object.literal, scratch);
+    return;
+  }
+  const checkpoint::Checkpoint& input = *view.inputs[object.input];
+  const auto source = input.OpenItem(input.FindObject(object.source_name)->item);
+  Check(source->size() == item.total_bytes, "a byte object has the size that was planned");
+  if (scratch.out.size() < kCopyBytes) scratch.out.resize(kCopyBytes);
+  for (uint64_t done = 0; done < item.total_bytes;) {
+    const uint64_t step = std::min(kCopyBytes, item.total_bytes - done);
+    source->ReadInto(done, step, scratch.out.data());
+    TimedWrite(file, item.offset + done, std::string_view(scratch.out).substr(0, step), scratch);
+    done += step;
+  }
+}
+
+uint64_t TensorItemWriter::TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size) {
+  const uint64_t per_tile = std::max<uint64_t>(1, tile_bytes / element_size) * element_size;
+  return std::max<uint64_t>(1, (item.data_bytes + per_tile - 1) / per_tile);  // an empty tensor has one empty tile
+}
+
+TensorItemWriter::TensorItemWriter(const transform::View& view, const SourceFinder& finder, const TensorItem& item, uint64_t tile_bytes)
+    : tensor_(view.tensors[item.tensor]),
+      chunk_(tensor_.chunks[item.chunk]),
+      item_(item),
+      element_size_(ElementSize(tensor_.dtype)),
+      elements_(item.data_bytes / element_size_),
+      tile_elements_(std::max<uint64_t>(1, tile_bytes / element_size_)),
+      layout_(torchsave::LayOutTensorItem(tensor_.dtype, chunk_.shape)),
+      tile_crcs_(TileCount(item, tile_bytes, element_size_)),
+      tiles_left_(tile_crcs_.size()) {
+  Check(layout_.total_bytes == item.total_bytes && layout_.head.size() == item.head_bytes, "an item has the size that was planned");
+  if (elements_ > 0) sources_ = finder.Find(tensor_, chunk_);
+}
+
+bool TensorItemWriter::WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch) {
+  const uint64_t begin = index * tile_elements_;
+  const uint64_t end = std::min(elements_, begin + tile_elements_);
+  const uint64_t bytes = (end - begin) * element_size_;
+  // The head goes in front of the first tile and the tail behind an only one, so that a small item is one write.
+  const std::string_view head = index == 0 ? std::string_view(layout_.head) : std::string_view();
+  const uint64_t largest_tail = item_.total_bytes - item_.head_bytes - item_.data_bytes;
+  if (scratch.out.size() < head.size() + bytes + largest_tail) scratch.out.resize(head.size() + bytes + largest_tail);
+  std::memcpy(scratch.out.data(), head.data(), head.size());
+  char* data = scratch.out.data() + head.size();
+  ComputeTile(tensor_, chunk_, sources_, begin, end, scratch.tile, data);
+  tile_crcs_[index] = Crc32(std::string_view(data, bytes));
+  uint64_t length = head.size() + bytes;
+  const bool only_tile = tile_crcs_.size() == 1;
+  if (only_tile) {
+    const std::string tail = layout_.Tail(tile_crcs_[0]);
+    std::memcpy(scratch.out.data() + length, tail.data(), tail.size());
+    length += tail.size();
+  }
+  const uint64_t offset = item_.offset + (index == 0 ? 0 : item_.head_bytes + begin * element_size_);
+  TimedWrite(file, offset, std::string_view(scratch.out).substr(0, length), scratch);
+  if (!only_tile) file.StartWriteback(offset, length);
+  if (tiles_left_.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
+  if (!only_tile) {
+    uint32_t crc = 0;
+    for (uint64_t i = 0; i < tile_crcs_.size(); ++i) {
+      const uint64_t tile_end = std::min(elements_, (i + 1) * tile_elements_);
+      crc = CombineCrc32(crc, tile_crcs_[i], (tile_end - i * tile_elements_) * element_size_);
+    }
+    TimedWrite(file, item_.offset + item_.head_bytes + item_.data_bytes, layout_.Tail(crc), scratch);
+  }
+  return true;
+}
+
+}  // namespace ck::run

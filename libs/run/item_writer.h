@@ -1,0 +1,55 @@
+// Writes the items of a layout: byte objects as they are, tensor items tile by tile, with the CRC that their tail needs.
+#ifndef CK_RUN_ITEM_WRITER_H_
+#define CK_RUN_ITEM_WRITER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libs/fs/write.h"
+#include "libs/run/layout.h"
+#include "libs/run/sources.h"
+#include "libs/run/tile.h"
+#include "libs/torchsave/write.h"
+
+namespace ck::run {
+
+// Everything one thread needs, reused for all its tiles.
+struct WorkerScratch {
+  TileScratch tile;
+  std::string out;
+  double save_seconds = 0;
+};
+
+// Copies one byte object into its place.
+void WriteObjectItem(const transform::View& view, const ObjectItem& item, fs::OutputFile& file, WorkerScratch& scratch);
+
+// A tensor item in flight. Tiles may be written by any threads in any order; the last one writes the tail.
+class TensorItemWriter {
+ public:
+  TensorItemWriter(const transform::View& view, const SourceFinder& finder, const TensorItem& item, uint64_t tile_bytes);
+
+  uint64_t tiles() const { return tile_crcs_.size(); }
+  // Computes and writes tile `index`. Returns true when this was the item's last tile.
+  bool WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch);
+
+  static uint64_t TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size);
+
+ private:
+  const transform::Tensor& tensor_;
+  const Box& chunk_;
+  const TensorItem& item_;
+  uint64_t element_size_;
+  uint64_t elements_;
+  uint64_t tile_elements_;
+  torchsave::TensorItemLayout layout_;
+  ChunkSources sources_;
+  std::vector<uint32_t> tile_crcs_;
+  std::atomic<uint64_t> tiles_left_;
+};
+
+}  // namespace ck::run
+
+#endif  // CK_RUN_ITEM_WRITER_H_
