@@ -16,7 +16,7 @@
 #include "libs/run/placement.h"
 #include "libs/run/publish.h"
 #include "libs/run/signals.h"
-#include "libs/run/target.h"
+#include "libs/run/format.h"
 #include "libs/run/verify.h"
 
 namespace ck::run {
@@ -59,7 +59,7 @@ std::vector<std::string> InputPaths(const transform::View& view) {
 Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const Observer& observer) {
   plan::CheckRunnable(plan);
   Prepared out;
-  out.placement = Place(options.output, TargetOf(plan.target), Markers::kAllowed);
+  out.placement = Place(options.output, plan.target, Markers::kAllowed);
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
   out.view = pipeline::BuildView(plan, inputs, options.producer);
@@ -116,7 +116,7 @@ plan::Result ResultOf(const plan::Plan& plan, const Prepared& prepared) {
 // A target that the same plan made: only the marker may still be owed.
 std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& options) {
   if (options.if_same != IfSame::kSkip) return std::nullopt;
-  const Placement placement = Place(options.output, TargetOf(plan.target), Markers::kAllowed);
+  const Placement placement = Place(options.output, plan.target, Markers::kAllowed);
   if (!MadeFromSamePlan(placement, plan::Encode(plan))) return std::nullopt;
   Outcome out;
   out.skipped = true;

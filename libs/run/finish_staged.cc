@@ -8,7 +8,7 @@
 #include "libs/plan/plan.h"
 #include "libs/run/placement.h"
 #include "libs/run/publish.h"
-#include "libs/run/target.h"
+#include "libs/run/format.h"
 #include "libs/run/verify.h"
 
 namespace ck::run {
@@ -31,7 +31,7 @@ Finished FinishStaged(const FinishOptions& options) {
   const std::string staged = fs::AbsolutePath(options.staged);
   const std::string output = options.output ? *options.output : StagedFor(staged);
   const plan::Plan plan = ReadPlanBeside(staged);
-  const Placement placement = Place(output, TargetOf(plan.target), Markers::kAllowed);
+  const Placement placement = Place(output, plan.target, Markers::kAllowed);
   CheckTarget(placement, {});
   const auto staging = Staging::Adopt(staged, placement, {.durability = options.durability, .marker = options.marker});
   const Published published = staging->Commit(VerifyReadable);

@@ -1,18 +1,8 @@
-#include "libs/run/target.h"
-
-#include <variant>
+#include "libs/run/format.h"
 
 #include "libs/base/error.h"
 
 namespace ck::run {
-
-TargetIteration TargetOf(const plan::TargetIteration& target) {
-  if (const int64_t* number = std::get_if<int64_t>(&target)) {
-    return {.kind = TargetIteration::Kind::kNumber, .number = static_cast<uint64_t>(*number)};
-  }
-  if (std::holds_alternative<plan::Release>(target)) return {.kind = TargetIteration::Kind::kRelease, .number = 0};
-  return {};
-}
 
 plan::Format FormatOf(checkpoint::Format format) {
   switch (format) {
