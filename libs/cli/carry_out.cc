@@ -6,7 +6,6 @@
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
-#include "libs/base/version.h"
 #include "libs/cli/common_options.h"
 #include "libs/cli/launcher.h"
 #include "libs/cli/progress.h"
@@ -19,8 +18,7 @@
 namespace ck::cli {
 namespace {
 
-run::CarryOutOptions ReadCarryOutOptions(const Context& context, const std::string& output, const RunSettings& settings) {
-  const Args& args = context.args;
+run::CarryOutOptions ReadCarryOutOptions(const Args& args, const std::string& output, const RunSettings& settings) {
   run::CarryOutOptions out;
   out.output = output;
   out.threads = settings.threads;
@@ -29,7 +27,6 @@ run::CarryOutOptions ReadCarryOutOptions(const Context& context, const std::stri
   out.if_same = args.GetOr("--if-same", "fail") == "skip" ? run::IfSame::kSkip : run::IfSame::kFail;
   out.stage_only = args.Has("--stage-only") ? run::StageOnly::kYes : run::StageOnly::kNo;
   out.space = args.Has("--ignore-free-space") ? run::SpaceCheck::kNo : run::SpaceCheck::kYes;
-  out.producer = Cat(context.command.tool, " ", kVersion);
   return out;
 }
 
@@ -104,7 +101,7 @@ void ApplyTarget(const Args& args, plan::Plan& plan) {
 int CarryOutPlan(Context& context, const plan::Plan& plan, const std::string& output) {
   CheckSingleProcess(context);
   const RunSettings settings = ReadRunSettings(context.args);
-  const run::CarryOutOptions options = ReadCarryOutOptions(context, output, settings);
+  const run::CarryOutOptions options = ReadCarryOutOptions(context.args, output, settings);
   Diagnostics& diagnostics = context.diagnostics;
   std::unique_ptr<Progress> progress;
   run::Observer observer;

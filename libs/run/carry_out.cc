@@ -8,6 +8,7 @@
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
+#include "libs/base/version.h"
 #include "libs/fs/read.h"
 #include "libs/pipeline/pipeline.h"
 #include "libs/run/execute.h"
@@ -43,6 +44,15 @@ void ThrowFindings(const std::vector<plan::Finding>& findings, const Observer& o
   throw InputError("pipeline.checks_failed", Cat(findings.size(), " checks failed, the first: ", findings[0].message));
 }
 
+// What is recorded as the maker of an output: not the tool that was typed, because the output is a function of the plan.
+constexpr char kProducer[] = "ck";
+
+// The plan as it is written beside the data.
+std::string RecordedPlan(plan::Plan plan) {
+  plan.producer = {kProducer, std::string(kVersion)};
+  return plan::Encode(plan);
+}
+
 // Everything that is known before the first byte is written.
 struct Prepared {
   Placement placement;
@@ -62,14 +72,14 @@ Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const O
   out.placement = Place(options.output, plan.target, Markers::kAllowed);
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
-  out.view = pipeline::BuildView(plan, inputs, options.producer);
+  out.view = pipeline::BuildView(plan, inputs, Cat(kProducer, " ", kVersion));
   if (out.view.format == checkpoint::Format::kSafetensors) {
     throw InputError("pipeline.unsupported_step", "writing safetensors is not available in this version; their checkpoints can be listed, inspected and validated");
   }
   CheckTarget(out.placement, InputPaths(out.view));
   out.layout = LayOutDcp(out.view);
   // In front: metadata.json, which marks the directory complete, stays last.
-  out.layout.small_files.insert(out.layout.small_files.begin(), {.name = kPlanFile, .content = plan::Encode(plan)});
+  out.layout.small_files.insert(out.layout.small_files.begin(), {.name = kPlanFile, .content = RecordedPlan(plan)});
   out.layout.total_bytes += out.layout.small_files[0].content.size();
   for (const transform::SidecarFile& sidecar : out.view.sidecars) out.layout.total_bytes += sidecar.bytes;
   return out;
@@ -117,7 +127,7 @@ plan::Result ResultOf(const plan::Plan& plan, const Prepared& prepared) {
 std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& options) {
   if (options.if_same != IfSame::kSkip) return std::nullopt;
   const Placement placement = Place(options.output, plan.target, Markers::kAllowed);
-  if (!MadeFromSamePlan(placement, plan::Encode(plan))) return std::nullopt;
+  if (!MadeFromSamePlan(placement, RecordedPlan(plan))) return std::nullopt;
   Outcome out;
   out.skipped = true;
   out.result.output = placement.final_path;

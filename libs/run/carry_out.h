@@ -30,7 +30,6 @@ struct CarryOutOptions {
   IfSame if_same = IfSame::kFail;
   StageOnly stage_only = StageOnly::kNo;
   SpaceCheck space = SpaceCheck::kYes;
-  std::string producer;  // "ck-merge 0.1.0"
 };
 
 // What the caller hears on the way. Every member may be empty.

@@ -48,7 +48,6 @@ CarryOutOptions To(const std::string& output, unsigned threads = 2) {
   options.output = output;
   options.threads = threads;
   options.durability = fs::Durability::kNoSync;
-  options.producer = "test 1";
   return options;
 }
 
