@@ -17,6 +17,7 @@
 namespace ck::checkpoint {
 namespace {
 
+constexpr size_t kMaxShownPath = 4096;  // PATH_MAX: a path is shown whole
 constexpr std::string_view kFormatNames[] = {"torch_dist", "fsdp_dtensor", "dcp", "safetensors"};
 
 // One item's bytes with everything they come from kept alive.
@@ -143,7 +144,7 @@ std::shared_ptr<const Checkpoint> Checkpoint::Open(const std::string& directory)
     }
     out->FindFilesAndSidecars();
   } catch (const Error& error) {
-    throw error.At(out->path_);
+    throw error.At(Quote(out->path_, kMaxShownPath));
   }
   return out;
 }
@@ -202,8 +203,8 @@ std::shared_ptr<const bytes::Source> Checkpoint::OpenFile(uint32_t file) const {
     opened = fs::InputFile::Open(fs::JoinPath(path_, name));
   } catch (const Error& error) {
     if (error.id() == "fs.not_found") {
-      throw InputError("checkpoint.missing_file",
-                       Cat(path_, ": data file ", Quote(name), " is missing; the metadata refers to it"));
+      throw InputError("checkpoint.missing_file", Cat(Quote(path_, kMaxShownPath), ": data file ", Quote(name),
+                                                      " is missing; the metadata refers to it"));
     }
     throw;
   }
@@ -224,8 +225,8 @@ std::shared_ptr<const bytes::Source> Checkpoint::OpenItem(const dcp::Item& item)
   auto file = OpenFile(item.file);
   if (!RangeFits(item.offset, item.length, file->size())) {
     throw InputError("checkpoint.short_file",
-                     Cat(file->name(), " has ", file->size(), " bytes, the metadata wants bytes ", item.offset, " + ",
-                         item.length, " of it (a truncated copy, or still being copied?)"));
+                     Cat(Quote(file->name(), kMaxShownPath), " has ", file->size(), " bytes, the metadata wants bytes ",
+                         item.offset, " + ", item.length, " of it (a truncated copy, or still being copied?)"));
   }
   auto stored = std::make_shared<OwnedSlice>(std::move(file), item.offset, item.length);
   if (!IsCompressed(item)) return stored;
@@ -242,8 +243,8 @@ LocatedChunk Checkpoint::Locate(const dcp::Tensor& tensor, const dcp::Chunk& chu
     out.strides = RowMajorStrides(out.shape);
     return out;
   }
-  const std::string where =
-      Cat(out.source->name(), " at byte ", chunk.item.offset, ", a chunk of ", Quote(tensor.name));
+  const std::string where = Cat(Quote(out.source->name(), kMaxShownPath), " at byte ", chunk.item.offset,
+                                ", a chunk of ", Quote(tensor.name));
   torchsave::TensorView view;
   try {
     view = torchsave::ReadTensorItem(*out.source);

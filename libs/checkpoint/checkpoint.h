@@ -1,12 +1,15 @@
 // A checkpoint in any format, seen the same way: sorted tensors with their stored chunks, byte objects, files.
 //
 // Model.   Opening parses metadata only; no tensor data is read. Locate() finds the bytes of one chunk and reads its
-// item's header. Formats. torch_dist, fsdp_dtensor, dcp (`.metadata` or rank-local `__R.metadata`), safetensors (one
-// file or an index). Trust.   Input is hostile: names stay in the directory, ranges fit their files, item headers must
-// agree with the metadata. Errors.  checkpoint.not_found, checkpoint.unsupported_format (names what it is: legacy
-// mp_rank, zarr, torch_dcp, safetensors-mode .distcp),
-//          checkpoint.bad_metadata_json, checkpoint.missing_file, checkpoint.short_file, checkpoint.item_mismatch, and
-//          those of the formats (kInput).
+//          item's header.
+// Formats. torch_dist, fsdp_dtensor, dcp (`.metadata` or rank-local `__R.metadata`), safetensors (one file or an
+//          index).
+// Trust.   Input is hostile: names stay in the directory, ranges fit their files, item headers must agree with the
+//          metadata.
+// Errors.  checkpoint.not_found, checkpoint.not_a_directory, checkpoint.no_metadata, checkpoint.bad_metadata_json,
+//          checkpoint.unsupported_format (names what it is: legacy mp_rank, zarr, torch_dcp, safetensors-mode
+//          .distcp), checkpoint.missing_file, checkpoint.short_file, checkpoint.item_mismatch,
+//          checkpoint.unresolved_view, and those of the formats (kInput).
 // Threads. Const use is thread-safe.
 #ifndef CK_CHECKPOINT_CHECKPOINT_H_
 #define CK_CHECKPOINT_CHECKPOINT_H_
@@ -109,9 +112,8 @@ class Checkpoint {
 };
 
 inline constexpr uint64_t kMaxMetadataBytes = uint64_t{4} << 30;  // 227 MiB have been seen for 154 GB of weights
-inline constexpr uint64_t kMaxObjectBytes = uint64_t{2}
-                                            << 30;  // an optimizer object of an old layout reaches some 100 MiB
-inline constexpr size_t kMaxOpenFiles = 64;         // per checkpoint: eight inputs stay under the usual limit of 1024
+inline constexpr uint64_t kMaxObjectBytes = uint64_t{2} << 30;    // an optimizer object of old layouts: some 100 MiB
+inline constexpr size_t kMaxOpenFiles = 64;  // per checkpoint: eight inputs stay under the usual limit of 1024
 
 }  // namespace ck::checkpoint
 

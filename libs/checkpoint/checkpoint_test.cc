@@ -56,7 +56,7 @@ TEST(Open, MetadataJson) {
   };
   const Case cases[] = {
       {R"({"sharded_backend":"torch_dist","sharded_backend_version":1})", "", ""},
-      {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"common_backend":"torch","common_backend_version":1})",
+      {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"common_backend":"torch"})",
        "", ""},
       {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"later":{"x":[1]}})", "", ""},
       {R"({"sharded_backend":"torch_dist"})", "", ""},

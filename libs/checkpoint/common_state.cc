@@ -51,11 +51,11 @@ CommonState ReadCommonState(const Checkpoint& checkpoint) {
     out.form = CommonForm::kCommonPt;
     out.both_forms = embedded != nullptr;
     out.stored = fs::ReadSmallFile(path, kMaxCommonBytes);
-    where = path;
+    where = Quote(path, 4096);
   } else if (embedded) {
     out.form = CommonForm::kEmbedded;
     out.stored = checkpoint.ReadObject(*embedded);
-    where = Cat(checkpoint.path(), ": ", kEmbeddedCommonKey);
+    where = Cat(Quote(checkpoint.path(), 4096), ": ", kEmbeddedCommonKey);
   } else {
     return out;
   }

@@ -1,10 +1,9 @@
 // Megatron's common state: the part of a checkpoint that is no sharded tensor (args, iteration, scheduler, ...).
 //
-// Forms.   common.pt (Megatron-Core up to 0.18) or the byte object `common_state/shard_0_1` (0.19 and later), a list of
-// one dict.
-//          Where both exist Megatron uses common.pt, and so does this; `both_forms` is then set, and a merge refuses
-//          such an input.
-// Errors.  common.unknown_layout, common.not_a_dict, common.too_large, and those of torchsave (kInput).
+// Forms.   common.pt (Megatron-Core up to 0.18) or the byte object `common_state/shard_0_1` (0.19 and later), a list
+//          of one dict. Where both exist Megatron uses common.pt, and so does this; `both_forms` is then set, and a
+//          merge refuses such an input.
+// Errors.  common.unknown_layout, common.not_a_dict, and those of torchsave and libs/fs (kInput).
 // Source.  docs/formats/megatron.md
 #ifndef CK_CHECKPOINT_COMMON_STATE_H_
 #define CK_CHECKPOINT_COMMON_STATE_H_

@@ -27,10 +27,10 @@ struct FileCheck {
 
 FileCheck CheckDataFiles(const Checkpoint& checkpoint);
 
-// "__1_0.distcp is missing (12345 bytes, 9 keys)", "__0_0.distcp has 0 bytes, needs 2838 (2 of its keys lost: 'a',
-// 'b')".
+// "'__1_0.distcp' is missing (3154 bytes of 2 keys: 'b', 'c')",
+// "'__0_0.distcp' has 0 bytes, needs 1577 (lost: 1577 bytes of 1 key: 'a')".
 std::string Describe(const FileProblem& problem);
-// "1 of 2 data files missing, 41% of the bytes (another node's disk?): ..." with every file; "" when nothing is wrong.
+// "1 missing of 2 data files, 41% of the bytes (on another node's disk?): ..." with every such file; "" when none.
 std::string Describe(const FileCheck& check, const Checkpoint& checkpoint);
 
 }  // namespace ck::checkpoint

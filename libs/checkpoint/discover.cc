@@ -117,6 +117,7 @@ auto Order(const Found& found) {
 void ListCheckpoints(const std::vector<fs::Name>& names, Depth depth, Listing& listing) {
   for (const fs::Name& name : names) {
     if (auto staging = AsStaging(listing.root, name)) {
+      if (depth != Depth::kNames) staging->size_bytes = SizeOfFiles(staging->path);
       listing.checkpoints.push_back(std::move(*staging));
     } else if (IterationFromName(name.name).known() && IsDirectory(listing.root, name)) {
       listing.checkpoints.push_back(Examine(fs::JoinPath(listing.root, name.name), depth));

@@ -1,17 +1,17 @@
 // Finds checkpoints: what is under a root, what state it is in, and which one a path or a marker means.
 //
 // Roots.   A root is a directory with `iter_<digits>` or `release` directories and, usually, the marker
-// `latest_checkpointed_iteration.txt`. A directory
-//          is a checkpoint itself when it has metadata.json or .metadata (also rank-local), or is named like one; then,
-//          when it is no root, when it holds safetensors files, common.pt or mp_rank_*.
+//          `latest_checkpointed_iteration.txt`. A directory is a checkpoint itself when it has metadata.json or
+//          .metadata (also rank-local); or, when it is no root, when it is named like a checkpoint or holds
+//          safetensors files, *.distcp, common.pt or mp_rank_*.
 // State.   From names and metadata.json alone. Megatron writes metadata.json last, so where it is missing a directory
-// is incomplete when common.pt is
-//          there, or when complete siblings have one; else it is fsdp_dtensor or plain DCP, which have none.
+//          is incomplete when common.pt is there, or when complete siblings are torch_dist; else it is fsdp_dtensor
+//          or plain DCP, which have none.
 // Trust.   Names are compared, never built: `iter_12` is found as `iter_12`. At most kMaxMarkerBytes of a marker are
-// read. Errors.  checkpoint.not_found, checkpoint.not_a_directory, checkpoint.incomplete, checkpoint.unusable,
-// checkpoint.duplicate_iteration, marker.dangling, marker.malformed
-//          (kInput), and those of libs/fs for the root itself. A checkpoint that cannot be looked at is a state, not an
-//          error.
+//          read.
+// Errors.  checkpoint.not_found, checkpoint.not_a_directory, checkpoint.incomplete, checkpoint.unusable,
+//          checkpoint.unsupported_format, checkpoint.duplicate_iteration, marker.dangling, marker.malformed (kInput),
+//          and those of libs/fs for the root itself. A checkpoint that cannot be looked at is a state, not an error.
 // Source.  docs/manual/ck-ls.md, docs/manual/publication.md (names of staging directories).
 #ifndef CK_CHECKPOINT_DISCOVER_H_
 #define CK_CHECKPOINT_DISCOVER_H_
@@ -54,6 +54,7 @@ struct Found {
   // ExactFormat decides.
   std::optional<Format> format = {};
   State state = State::kComplete;
+  bool unsupported = false;              // damaged because of its format, which `reason` names
   std::string reason = {};               // why it is not complete; "" when it is
   uint64_t size_bytes = 0;               // of the files directly inside; 0 with Depth::kNames
   std::vector<std::string> strays = {};  // *.tmp; with kLong also data files that the metadata does not name
@@ -99,7 +100,7 @@ const Found& Latest(const Listing& listing, std::string& note);
 // Throws checkpoint.duplicate_iteration when another entry has the same iteration as `found`.
 void CheckUnique(const Listing& listing, const Found& found);
 
-// checkpoint.incomplete, or checkpoint.unusable for a damaged one, with what is missing.
+// checkpoint.incomplete, checkpoint.unsupported_format, or checkpoint.unusable for any other damage, with the reason.
 Error NotUsable(const Found& found);
 
 // Why nothing under a root can be used: checkpoint.not_found with what was looked for, or checkpoint.incomplete with

@@ -153,6 +153,13 @@ TEST(ListRoot, StagingDirectoriesAreNoCheckpointsYet) {
   EXPECT_EQ(Outcome(run.path()), "resolved iter_0000010");
 }
 
+TEST(Resolve, AnUnsupportedFormatIsNamed) {
+  const RunDirectory run;
+  run.Write("old/mp_rank_00/model_optim_rng.pt", "x");
+  const std::string expected = Cat("checkpoint.unsupported_format: '", run / "old", "': not supported: legacy mp_rank");
+  EXPECT_TRUE(StartsWith(Outcome(run / "old"), expected)) << Outcome(run / "old");
+}
+
 TEST(ListRoot, LinksToCheckpointsCount) {
   const RunDirectory run, elsewhere;
   elsewhere.AddTorchDist("stored");
@@ -170,6 +177,8 @@ TEST(ListRoot, SizesCountTheFilesInside) {
   EXPECT_EQ(ListRoot(run.path(), Depth::kNames).checkpoints[0].size_bytes, 0u);
   EXPECT_EQ(ListRoot(run.path(), Depth::kSizes).checkpoints[0].size_bytes,
             4 + 1 + 1 + std::string(kTorchDistJson).size());
+  run.AddDcp(".iter_0000020.ck-0123456789ab");
+  EXPECT_EQ(ListRoot(run.path(), Depth::kSizes).checkpoints[1].size_bytes, 5u);
 }
 
 TEST(ListRoot, OneEntryThatCannotBeReadDoesNotEndTheListing) {

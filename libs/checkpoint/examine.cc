@@ -78,6 +78,7 @@ void Judge(const Detected& detected, const std::vector<fs::Entry>& entries, Foun
     case Kind::kNothing:
       return Set(found, std::nullopt, State::kIncomplete, "no .metadata / metadata.json");
     case Kind::kUnsupported:
+      found.unsupported = true;
       return Set(found, std::nullopt, State::kDamaged, Cat("not supported: ", detected.what));
     case Kind::kBadMetadataJson:
       return Set(found, std::nullopt, State::kDamaged, detected.what);
@@ -94,15 +95,31 @@ void Judge(const Detected& detected, const std::vector<fs::Entry>& entries, Foun
   }
 }
 
+uint64_t SizeOf(const std::vector<fs::Entry>& entries) {
+  uint64_t bytes = 0;
+  for (const fs::Entry& entry : entries) {
+    if (entry.info.type == fs::FileType::kFile) bytes += entry.info.size_bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
+
+uint64_t SizeOfFiles(const std::string& path) {
+  try {
+    return SizeOf(fs::ListDirectory(path));
+  } catch (const Error&) {
+    return 0;  // gone or closed to us; its state says nothing about its contents
+  }
+}
 
 Found Examine(const std::string& path, Depth depth) {
   Found found{.name = fs::BaseName(path), .path = path};
   found.iteration = IterationFromName(found.name);
   try {
     const std::vector<fs::Entry> entries = Entries(path, depth);
+    found.size_bytes = SizeOf(entries);
     for (const fs::Entry& entry : entries) {
-      if (entry.info.type == fs::FileType::kFile) found.size_bytes += entry.info.size_bytes;
       if (EndsWith(entry.name, ".tmp")) found.strays.push_back(entry.name);
     }
     Judge(Detect(path, entries), entries, found);
@@ -126,8 +143,9 @@ void LookClosely(Found& found) {
       if (EndsWith(sidecar.name, kDataSuffix)) found.strays.push_back(sidecar.name);
     }
   } catch (const Error& error) {
+    found.unsupported = error.id() == "checkpoint.unsupported_format";
     // The path stands beside the reason already.
-    const std::string where = Cat(found.path, ": ");
+    const std::string where = Cat(Quote(found.path, 4096), ": ");
     const bool has_where = StartsWith(error.message(), where);
     Set(found, found.format, State::kDamaged, has_where ? error.message().substr(where.size()) : error.message());
   }

@@ -17,6 +17,9 @@ Found Examine(const std::string& path, Depth depth);
 // missing or short.
 void LookClosely(Found& found);
 
+// Of the files directly in a directory; 0 when it cannot be listed.
+uint64_t SizeOfFiles(const std::string& path);
+
 // What the names of a directory say about itself.
 enum class Sign {
   kNone,

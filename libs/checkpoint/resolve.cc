@@ -73,9 +73,10 @@ Error NothingComplete(const Listing& listing) {
 }
 
 Error NotUsable(const Found& found) {
-  const bool incomplete = found.state == State::kIncomplete;
-  return InputError(incomplete ? "checkpoint.incomplete" : "checkpoint.unusable",
-                    Cat(Quote(found.path, 4096), " is ", Name(found.state), ": ", found.reason));
+  const std::string path = Quote(found.path, 4096);
+  if (found.unsupported) return InputError("checkpoint.unsupported_format", Cat(path, ": ", found.reason));
+  const char* id = found.state == State::kIncomplete ? "checkpoint.incomplete" : "checkpoint.unusable";
+  return InputError(id, Cat(path, " is ", Name(found.state), ": ", found.reason));
 }
 
 void CheckUnique(const Listing& listing, const Found& found) {

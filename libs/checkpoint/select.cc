@@ -93,7 +93,7 @@ void SelectRange(const Listing& listing, const Selection& selection, Selected& o
   const uint64_t target = Target(listing, selection, out);
   const uint64_t start = selection.start.value_or(0);
   if (start > target) {
-    throw InputError("select.start_after_end",
+    throw InputError("select.start_after_latest",
                      Cat("--start ", start, " is after the latest checkpoint, iteration ", target));
   }
   std::vector<Found> range = InRange(listing, start, target);
@@ -127,7 +127,7 @@ void CheckSelection(const Selection& selection) {
   if (!selection.start) return;
   if (!selection.end && !selection.latest)
     throw UsageError("select.start_without_end",
-                     Cat("--start ", *selection.start, " needs --end, the iteration that the range ends at"));
+                     Cat("--start ", *selection.start, " needs --end (or --latest), where the range ends"));
   if (selection.end && *selection.start > *selection.end) {
     throw UsageError("select.start_after_end", Cat("--start ", *selection.start, " is after --end ", *selection.end));
   }

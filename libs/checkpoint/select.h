@@ -1,9 +1,9 @@
 // Picks checkpoints of a root by iteration, as a weighted merge over a range does.
 //
 // Walk.    Backwards from the target, which is always kept: a checkpoint is kept when it is at least `min_interval`
-// below the last one kept. Errors.  select.start_without_end, select.start_after_end, select.conflict (kUsage);
-// select.no_target, select.too_few, checkpoint.incomplete,
-//          checkpoint.unusable, checkpoint.duplicate_iteration and those of Latest (kInput).
+//          below the last one kept.
+// Errors.  select.start_without_end, select.start_after_end, select.conflict (kUsage); select.no_target,
+//          select.too_few, select.start_after_latest, and those of discover.h (kInput).
 #ifndef CK_CHECKPOINT_SELECT_H_
 #define CK_CHECKPOINT_SELECT_H_
 

@@ -70,7 +70,7 @@ TEST(Select, Ranges) {
       {{.start = 1000, .end = 3500}, "select.no_target"},
       {{.end = 999}, "select.no_target"},
       {{.start = 3000, .end = 2000}, "select.start_after_end"},
-      {{.start = 7000, .latest = true}, "select.start_after_end"},
+      {{.start = 7000, .latest = true}, "select.start_after_latest"},
       {{.start = 3000}, "select.start_without_end"},
       {{.end = 3000, .latest = true}, "select.conflict"},
   };

@@ -108,8 +108,7 @@ std::string ListingTable(const Listing& listing, const std::vector<Found>& selec
         std::any_of(selected.begin(), selected.end(), [&](const Found& one) { return one.path == found.path; });
     const std::string iteration = found.iteration.known() ? Text(found.iteration) : "-";
     table.AddRow({is_selected ? "*" : "", iteration, std::string(Name(found.state)),
-                  found.format ? std::string(Name(*found.format)) : "-",
-                  found.state == checkpoint::State::kStaging ? "-" : FormatBytes(found.size_bytes), found.name,
+                  found.format ? std::string(Name(*found.format)) : "-", FormatBytes(found.size_bytes), found.name,
                   found.reason});
   }
   out += table.Text();
