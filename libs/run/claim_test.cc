@@ -55,6 +55,9 @@ TEST(Claim, OneAtATime) {
   EXPECT_EQ(Fault([&] { Claim::Take(dir.path(), "out"); }), "publish.claimed");
   EXPECT_EQ(Fault([&] { Claim::Take(dir.path(), "other"); }), "none");
   claim->CheckHeld();
+  const std::string own = dir.Write(".out.ck-" + claim->id(), "what the holder writes");
+  EXPECT_EQ(claim->Sweep(), std::vector<std::string>{});
+  std::filesystem::remove(own);
   EXPECT_TRUE(claim->Release());
   EXPECT_TRUE(claim->Release());
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
