@@ -53,14 +53,16 @@ class OwnedDecompressed : public bytes::Source {
 
 // torch's SerializationFormat.SAFETENSORS gives every tensor of a file the same offset, so the items cannot be told
 // apart.
+// Sorted in one block of memory: there are some millions of chunks in a large checkpoint.
 bool TensorsShareAnOffset(const dcp::Metadata& metadata) {
-  std::set<std::pair<uint32_t, uint64_t>> seen;
+  std::vector<std::pair<uint32_t, uint64_t>> places;
   for (const dcp::Tensor& tensor : metadata.tensors) {
     for (const dcp::Chunk& chunk : tensor.chunks) {
-      if (chunk.item.length > 0 && !seen.emplace(chunk.item.file, chunk.item.offset).second) return true;
+      if (chunk.item.length > 0) places.emplace_back(chunk.item.file, chunk.item.offset);
     }
   }
-  return false;
+  std::sort(places.begin(), places.end());
+  return std::adjacent_find(places.begin(), places.end()) != places.end();
 }
 
 bool LooksLikeSafetensors(const bytes::Source& item) {

@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 #include "libs/base/error.h"
 #include "libs/base/text.h"
-#include "libs/checkpoint/common_state.h"
 #include "libs/checkpoint/data_files.h"
 #include "libs/checkpoint/testing/dcp_builder.h"
 #include "libs/checkpoint/testing/whole_tensor.h"
@@ -56,8 +55,7 @@ TEST(Open, MetadataJson) {
   };
   const Case cases[] = {
       {R"({"sharded_backend":"torch_dist","sharded_backend_version":1})", "", ""},
-      {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"common_backend":"torch"})",
-       "", ""},
+      {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"common_backend":"torch"})", "", ""},
       {R"({"sharded_backend":"torch_dist","sharded_backend_version":1,"later":{"x":[1]}})", "", ""},
       {R"({"sharded_backend":"torch_dist"})", "", ""},
       {R"({"sharded_backend":"torch_dist","sharded_backend_version":99})", "checkpoint.unsupported_format",
@@ -161,6 +159,92 @@ TEST(Locate, AnItemMustBeWhatTheMetadataSays) {
   }
 }
 
+// What torch.save writes for a lazy negative: the bytes are those of the positive.
+std::string SavedNegativeView() {
+  pickle::Graph graph;
+  const auto ints = [&](int64_t a, int64_t b) { return graph.NewTuple({graph.NewInt(a), graph.NewInt(b)}); };
+  const pickle::Ref storage =
+      graph.NewPersistent(graph.NewTuple({graph.NewString("storage"), graph.NewGlobal("torch", "FloatStorage"),
+                                          graph.NewString("0"), graph.NewString("cpu"), graph.NewInt(6)}));
+  const pickle::Ref hooks =
+      graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("collections", "OrderedDict"), graph.NewTuple({}));
+  const pickle::Ref metadata = graph.NewDict();
+  graph.DictSet(metadata, "neg", graph.NewBool(true));
+  const pickle::Ref arguments =
+      graph.NewTuple({storage, graph.NewInt(0), ints(2, 3), ints(3, 1), graph.NewBool(false), hooks, metadata});
+  const pickle::Ref tensor =
+      graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("torch._utils", "_rebuild_tensor_v2"), arguments);
+  return torchsave::WriteObject(graph, tensor, "archive", [](const std::string&) { return kSix; });
+}
+
+TEST(Locate, ALazyNegativeIsRefused) {
+  const fs::TestDirectory directory;
+  DcpBuilder builder = TwoFiles();
+  builder.AddObject("decoder.n", SavedNegativeView(), "__0_0.distcp");
+  const dcp::Item item = builder.metadata.objects[0].item;
+  builder.metadata.objects.clear();
+  builder.metadata.tensors.push_back(
+      {.name = "decoder.n", .dtype = DType::kF32, .shape = {2, 3}, .chunks = {{Box::Whole({2, 3}), item}}});
+  builder.Save(directory / "x");
+  const auto checkpoint = Checkpoint::Open(directory / "x");
+  const dcp::Tensor& tensor = *checkpoint->FindTensor("decoder.n");
+  ExpectFault(Fault([&] { checkpoint->Locate(tensor, tensor.chunks[0]); }), "checkpoint.unresolved_view",
+              "negative view", "neg");
+}
+
+// Opens, checks, and reads everything that can be located. Anything but ck::Error ends the test.
+void ReadAllOf(const std::string& path) {
+  try {
+    const auto checkpoint = Checkpoint::Open(path);
+    Describe(CheckDataFiles(*checkpoint), *checkpoint);
+    for (const dcp::Tensor& tensor : checkpoint->tensors()) {
+      for (const dcp::Chunk& chunk : tensor.chunks) {
+        const LocatedChunk located = checkpoint->Locate(tensor, chunk);
+        uint64_t last = located.data_offset;
+        for (size_t d = 0; d < located.shape.size(); ++d) {
+          if (located.shape[d] == 0) return;
+          last += located.strides[d] * (located.shape[d] - 1) * ElementSize(tensor.dtype);
+        }
+        // The contract of Locate: every element lies in the source.
+        EXPECT_EQ(located.source->Read(last, ElementSize(tensor.dtype), 64).size(), ElementSize(tensor.dtype));
+      }
+    }
+    for (const dcp::Object& object : checkpoint->objects()) checkpoint->ReadObject(object);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInput) << error.message();
+    EXPECT_NE(error.id(), "bytes.out_of_range") << error.message();
+  }
+}
+
+TEST(Hostile, ChangedBytesGiveErrorsOrOtherValuesNeverACrash) {
+  const fs::TestDirectory directory;
+  DcpBuilder builder;
+  builder.AddTensor("decoder.a", DType::kF32, {2, 3}, kSix, "__0_0.distcp");
+  builder.AddObject("decoder.o", SavedIteration(1, InList::kNo), "__0_0.distcp");
+  builder.Save(directory / "x");
+  for (const std::string name : {"x/.metadata", "x/__0_0.distcp"}) {
+    const std::string whole = fs::ReadAll(directory / name);
+    for (size_t i = 0; i < whole.size(); ++i) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
+      directory.Write(name, changed);
+      ReadAllOf(directory / "x");
+    }
+    directory.Write(name, whole);
+  }
+  EXPECT_EQ(OpenFault(directory / "x"), "");
+}
+
+TEST(Hostile, NoBeginningOfTheMetadataOpens) {
+  const fs::TestDirectory directory;
+  TwoFiles().Save(directory / "x");
+  const std::string whole = fs::ReadAll(directory / "x/.metadata");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    directory.Write("x/.metadata", whole.substr(0, size));
+    EXPECT_NE(OpenFault(directory / "x"), "") << size << " of " << whole.size() << " bytes";
+  }
+}
+
 TEST(DataFiles, EveryMissingAndShortFileWithItsKeys) {
   const fs::TestDirectory directory;
   TwoFiles().Save(directory / "x");
@@ -259,68 +343,6 @@ TEST(Safetensors, AShortFileSaysBothNumbers) {
   directory.Write("model.safetensors", SafetensorsFile({"a", "b"}));
   files::resize_file(directory / "model.safetensors", files::file_size(directory / "model.safetensors") - 24);
   ExpectFault(OpenFault(directory.path()), "safetensors.truncated", "model.safetensors", "truncated");
-}
-
-// ---- common state
-
-TEST(CommonState, Forms) {
-  struct Case {
-    const char* what;
-    std::string file;         // of common.pt, "" for none
-    std::string key, object;  // of the embedded form, "" for none
-    CommonForm form;
-    bool both;
-    int64_t iteration;
-  };
-  const std::string key(kEmbeddedCommonKey);
-  const Case cases[] = {
-      {"neither", "", "", "", CommonForm::kNone, false, -1},
-      {"file", SavedIteration(7, InList::kNo), "", "", CommonForm::kCommonPt, false, 7},
-      {"embedded", "", key, SavedIteration(8, InList::kYes), CommonForm::kEmbedded, false, 8},
-      {"both: the file wins", SavedIteration(7, InList::kNo), key, SavedIteration(8, InList::kYes),
-       CommonForm::kCommonPt, true, 7},
-  };
-  for (const Case& c : cases) {
-    const fs::TestDirectory directory;
-    DcpBuilder builder = TwoFiles();
-    if (!c.key.empty()) builder.AddObject(c.key, c.object, "__0_0.distcp");
-    builder.Save(directory / "x");
-    if (!c.file.empty()) directory.Write("x/common.pt", c.file);
-    const CommonState state = ReadCommonState(*Checkpoint::Open(directory / "x"));
-    EXPECT_EQ(state.form, c.form) << c.what;
-    EXPECT_EQ(state.both_forms, c.both) << c.what;
-    EXPECT_EQ(state.iteration().value_or(-1), c.iteration) << c.what;
-    EXPECT_EQ(state.args(), pickle::kNoRef) << c.what;
-  }
-}
-
-TEST(CommonState, UnknownLayoutsAreRefused) {
-  pickle::Graph graph;
-  const pickle::Ref two = graph.NewList({graph.NewDict(), graph.NewDict()});
-  const std::string list_of_two = torchsave::WriteObject(graph, two, "archive", {});
-  struct Case {
-    const char* what;
-    std::string key, object, file, id;
-  };
-  const std::string key(kEmbeddedCommonKey), bare = SavedIteration(8, InList::kNo),
-                                             listed = SavedIteration(8, InList::kYes);
-  const Case cases[] = {
-      {"sharded in two", "common_state/shard_0_2", listed, "", "common.unknown_layout"},
-      {"another name", "common_state/x", listed, "", "common.unknown_layout"},
-      {"a bare dict", key, bare, "", "common.unknown_layout"},
-      {"two dicts", key, list_of_two, "", "common.unknown_layout"},
-      {"a list in common.pt", "", "", listed, "common.not_a_dict"},
-      {"no torch.save", "", "", "hello", "torchsave.not_torch"},
-  };
-  for (const Case& c : cases) {
-    const fs::TestDirectory directory;
-    DcpBuilder builder = TwoFiles();
-    if (!c.key.empty()) builder.AddObject(c.key, c.object, "__0_0.distcp");
-    builder.Save(directory / "x");
-    if (!c.file.empty()) directory.Write("x/common.pt", c.file);
-    const auto checkpoint = Checkpoint::Open(directory / "x");
-    ExpectFault(Fault([&] { ReadCommonState(*checkpoint); }), c.id, "", c.what);
-  }
 }
 
 }  // namespace

@@ -194,6 +194,23 @@ TEST(Fixtures, SafetensorsItemsAreRefusedByName) {
   }
 }
 
+// Megatron keeps the optimizer's step as a 0-d tensor in common.pt, whose bytes are a storage of that file.
+TEST(Fixtures, StoragesOfTheCommonStateAreReadable) {
+  const CommonState common = ReadCommonState(*Open("megatron/full_nodistopt/ckpt/iter_0000010"));
+  ASSERT_FALSE(common.object.storages.empty());
+  for (const torchsave::Storage& storage : common.object.storages) {
+    const std::string bytes = common.StorageBytes(storage.key);
+    EXPECT_EQ(bytes.size(), storage.size_bytes);
+    EXPECT_EQ(bytes, common.stored.substr(storage.offset, storage.size_bytes));
+  }
+  try {
+    common.StorageBytes("no such key");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "torchsave.storage_missing");
+  }
+}
+
 TEST(Fixtures, CommonStateOfBothForms) {
   const CommonState embedded = ReadCommonState(*Open("mcore_head_t214"));
   EXPECT_EQ(embedded.form, CommonForm::kEmbedded);

@@ -143,4 +143,6 @@ std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed,
   return chain;
 }
 
+std::string LibraryVersion() { return ZstdVersion(); }
+
 }  // namespace ck::compress

@@ -28,6 +28,9 @@ std::unique_ptr<bytes::Source> Decompressed(const bytes::Source& compressed,
 
 inline constexpr uint64_t kCachedItemBytes = uint64_t{1} << 20;
 
+// "zstd 1.5.4", for --version of the tools that read checkpoints.
+std::string LibraryVersion();
+
 }  // namespace ck::compress
 
 #endif  // CK_COMPRESS_STREAM_H_

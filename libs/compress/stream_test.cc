@@ -14,6 +14,8 @@
 namespace ck::compress {
 namespace {
 
+TEST(LibraryVersion, IsTheOneThatIsLinked) { EXPECT_EQ(LibraryVersion(), std::string("zstd ") + ZSTD_versionString()); }
+
 using Descriptors = std::vector<std::string>;
 
 std::string Zstd(const std::string& data) {

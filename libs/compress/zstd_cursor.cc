@@ -86,4 +86,6 @@ uint64_t ZstdCursor::Next(char* out, uint64_t capacity) {
   return output.pos;
 }
 
+std::string ZstdVersion() { return Cat("zstd ", ZSTD_versionString()); }
+
 }  // namespace ck::compress

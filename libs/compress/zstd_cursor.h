@@ -29,6 +29,9 @@ class ZstdCursor {
   uint64_t position_ = 0;
 };
 
+// "zstd 1.5.4".
+std::string ZstdVersion();
+
 }  // namespace ck::compress
 
 #endif  // CK_COMPRESS_ZSTD_CURSOR_H_

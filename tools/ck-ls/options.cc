@@ -5,6 +5,7 @@
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/cli/common_options.h"
+#include "libs/compress/stream.h"
 
 namespace ck::ls {
 namespace {
@@ -98,6 +99,7 @@ cli::Command CommandLine() {
                    "--output OUT",
                    "ck-ls RUN --latest | ck-split --to hf --config HFDIR --output MODEL"},
       .exit_codes = {{1, ""}, {5, ""}},
+      .libraries = {compress::LibraryVersion()},
   };
 }
 
