@@ -71,8 +71,8 @@ def weighted_sum(sources, weights, dtype=None, cast_all=False):
     return result
 
 
-def differences(got, want):
-    """One line for each key that is missing, not expected, or differs in dtype, shape or bits; NaNs equal each other."""
+def differences(got, want, any_nan=True):
+    """One line for each key that is missing, not expected, or differs in dtype, shape or bits; NaNs equal each other (any_nan)."""
     lines = [f"{key}: missing" for key in sorted(want.keys() - got.keys())]
     lines += [f"{key}: not expected" for key in sorted(got.keys() - want.keys())]
     for key in sorted(want.keys() & got.keys()):
@@ -81,7 +81,7 @@ def differences(got, want):
             lines.append(f"{key}: {g.dtype} {tuple(g.shape)}, expected {w.dtype} {tuple(w.shape)}")
             continue
         same = _bits(g) == _bits(w)
-        if g.is_floating_point():
+        if any_nan and g.is_floating_point():
             same |= g.isnan() & w.isnan()
         if not same.all():
             where = (~same).nonzero()[0].tolist()

@@ -33,6 +33,7 @@ def test_a_comparison_sees_missing_keys_dtypes_shapes_and_signs_of_zero():
 def test_a_comparison_takes_one_nan_for_another():
     nans = torch.tensor([0x7FC00000, 0x7F800001, -1], dtype=torch.int32).view(torch.float32)
     assert compare.differences({"w": nans}, {"w": torch.full((3,), math.nan)}) == []
+    assert compare.differences({"w": nans}, {"w": torch.full((3,), math.nan)}, any_nan=False)
     assert compare.differences({"w": torch.zeros(3)}, {"w": nans})
 
 

@@ -28,7 +28,9 @@ def read_safetensors(path):
 
 def run(line, **variables):
     environment = {**os.environ, "PATH": f"{os.environ['CK_BIN']}:{os.environ['PATH']}", **variables}
-    subprocess.run(["bash", "-euo", "pipefail", "-c", line], check=True, env=environment)
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], env=environment, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise AssertionError(f"{line}: exit {done.returncode}\n{done.stderr}")
 
 
 class Recorded(unittest.TestCase):
