@@ -16,8 +16,9 @@ namespace {
 constexpr std::string_view kStateNames[] = {"complete", "incomplete", "damaged", "staging"};
 constexpr size_t kMaxShown = 40;  // of a marker's content
 
-// A directory that ck-publish writes, by its name: ".NAME.ck-ID", ".NAME.ck-staged-ID" or ".NAME.ck-trash-ID". Its claims
-// (".NAME.ck-claim", ".NAME.ck-new-ID") hold no checkpoint. libs/run/hidden_name_test.cc holds this against the writer.
+// A directory that ck-publish writes, by its name: ".NAME.ck-ID", ".NAME.ck-staged-ID" or ".NAME.ck-trash-ID". Its
+// claims (".NAME.ck-claim", ".NAME.ck-new-ID") hold no checkpoint. libs/run/hidden_name_test.cc holds this against the
+// writer.
 std::optional<Found> AsStaging(const std::string& root, const fs::Name& name) {
   struct Kind {
     std::string_view prefix, reason;

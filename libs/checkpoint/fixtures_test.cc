@@ -165,11 +165,14 @@ TEST(Fixtures, RankLocalMetadataIsMerged) {
   EXPECT_EQ(TensorBytes(*checkpoint, "w"), Bytes({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
-TEST(Fixtures, TwoRanks) {
-  const auto checkpoint = Open("t214_two_ranks");
-  EXPECT_EQ(checkpoint->files().size(), 2u);
-  for (const dcp::Tensor& tensor : checkpoint->tensors())
-    WholeTensor(*checkpoint, tensor);  // checks that the chunks tile
+TEST(Fixtures, EveryChunkOfTheSmallFoldersIsReadable) {
+  for (const char* name : {"t214_two_ranks", "t214_fsdp_dtensor_like", "mcore_head_t214", "mcore_0153_t26"}) {
+    const auto checkpoint = Open(name);
+    EXPECT_EQ(checkpoint->files().size(), std::string(name) == "t214_two_ranks" ? 2u : 1u) << name;
+    // Also checks that the chunks tile each tensor.
+    for (const dcp::Tensor& tensor : checkpoint->tensors()) WholeTensor(*checkpoint, tensor);
+    for (const dcp::Object& object : checkpoint->objects()) checkpoint->ReadObject(object);
+  }
 }
 
 TEST(Fixtures, FsdpDtensorIsToldApart) {
