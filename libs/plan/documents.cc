@@ -136,7 +136,7 @@ json::Value ToJson(const Meta& meta) {
   root.Set("objects", List(meta.objects, [](const MetaObject& o) { return ToObject(o); }));
   root.Set("common", json::Object().Set("form", NameOf(meta.common_form)).Set("state", meta.common_state));
   root.Set("files", List(meta.files, [](const MetaFile& f) {
-             return json::Object().Set("name", Text(f.name)).Set("bytes", f.bytes);
+             return json::Object().Set("name", Text(f.name)).Set("bytes", f.bytes ? json::Value(*f.bytes) : json::Value());
            }));
   root.Set("totals", ToObject(meta.totals));
   return root;

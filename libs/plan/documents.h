@@ -69,7 +69,7 @@ struct MetaTensor {
   std::vector<uint64_t> shape;
   uint64_t bytes = 0;
   uint64_t chunks = 0;
-  std::optional<std::vector<MetaChunk>> chunk_list;  // the member is left out when empty
+  std::optional<std::vector<MetaChunk>> chunk_list = {};  // the member is left out when empty
 };
 
 struct MetaObject {
@@ -83,7 +83,7 @@ std::string_view NameOf(CommonForm form);
 
 struct MetaFile {
   std::string name;
-  uint64_t bytes = 0;
+  std::optional<uint64_t> bytes;  // nullopt: the metadata refers to it, and it is missing
 };
 
 struct Totals {

@@ -47,6 +47,7 @@ TEST(Documents, Meta) {
   meta.common_form = CommonForm::kEmbedded;
   meta.common_state = json::Object().Set("iteration", 5);
   meta.files.push_back({"__0_0.distcp", uint64_t{1} << 40});
+  meta.files.push_back({"__1_0.distcp", std::nullopt});
   meta.totals = {2, 7, 16, 1};
   EXPECT_EQ(
       Valid("ck.meta", meta),
@@ -55,7 +56,7 @@ TEST(Documents, Meta) {
       R"({"name":"scalar","dtype":"F32","shape":[],"bytes":4,"chunks":1,"chunk_list":[)"
       R"({"offset":[],"shape":[],"file":"__0_0.distcp"},{"offset":[0],"shape":[1],"file":null}]}],)"
       R"("objects":[{"name":"w._extra_state","bytes":7,"file":"__0_0.distcp"}],)"
-      R"("common":{"form":"embedded","state":{"iteration":5}},"files":[{"name":"__0_0.distcp","bytes":1099511627776}],)"
+      R"("common":{"form":"embedded","state":{"iteration":5}},"files":[{"name":"__0_0.distcp","bytes":1099511627776},{"name":"__1_0.distcp","bytes":null}],)"
       R"("totals":{"tensors":2,"elements":7,"bytes":16,"objects":1}})");
   for (const CommonForm form : {CommonForm::kCommonPt, CommonForm::kNone}) {
     meta.common_form = form;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libs/plan/plan.h"
+#include "libs/run/file_names.h"
 
 namespace ck::run {
 
@@ -41,9 +42,6 @@ void CheckSpace(const Placement& placement, uint64_t needed_bytes);
 // True when the finished checkpoint at the target was made from exactly this plan: its ck-plan.json equals `plan_text`. For --if-same skip;
 // call UpdateMarker (marker.h) then, since the earlier run may have ended before it.
 bool MadeFromSamePlan(const Placement& placement, std::string_view plan_text);
-
-inline constexpr const char* kPlanFile = "ck-plan.json";
-inline constexpr const char* kMarkerFile = "latest_checkpointed_iteration.txt";
 
 }  // namespace ck::run
 
