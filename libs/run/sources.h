@@ -10,6 +10,7 @@
 
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/run/gather.h"
+#include "libs/transform/piece.h"
 #include "libs/transform/view.h"
 
 namespace ck::run {
@@ -49,11 +50,8 @@ class SourceFinder {
   std::vector<std::map<std::string, uint64_t, std::less<>>> first_extents_;
 };
 
-// The box of the leaf that the target box (in tensor coordinates, inside piece.target) reads: the smallest box around it when steps are larger than 1.
-Box LeafRegion(const transform::Piece& piece, const Box& target);
-
-// The part of `target` (in tensor coordinates, inside piece.target) whose source indices lie in `leaf_box`; nullopt when there is none.
-std::optional<Box> TargetInside(const transform::Piece& piece, const Box& target, const Box& leaf_box);
+using transform::LeafRegion;
+using transform::TargetInside;
 
 // Splits the row-major element range [begin, end) of a box of this shape into boxes, in order. At most 2 * rank - 1 of them, 1 for rank 0.
 std::vector<Box> BoxesOfRange(const Dims& shape, uint64_t begin, uint64_t end);
