@@ -1,7 +1,9 @@
 #include "libs/pipeline/sidecars.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,9 +16,19 @@ namespace {
 
 using checkpoint::Sidecar;
 
+// Weights and their indexes in one of the forms that model hubs hold beside safetensors. Beside other weights a loader could take them for the model.
+bool IsOtherWeights(std::string_view name) {
+  static constexpr std::string_view kEndings[] = {".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt",   ".pth",    ".ckpt",
+                                                  ".gguf",        ".h5",                     ".h5.index.json", ".msgpack", ".onnx", ".onnx_data"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) { return EndsWith(name, ending); });
+}
+
+constexpr char kOtherWeights[] = "weights of another file or form";
+
 // Why a sidecar does not go along; "" when it does.
-std::string WhyNot(const Sidecar& sidecar, SidecarRule rule) {
+std::string WhyNot(const Sidecar& sidecar, SidecarRule rule, checkpoint::Format format) {
   const std::string& name = sidecar.name;
+  if (format == checkpoint::Format::kSafetensors && !sidecar.directory && IsOtherWeights(name)) return kOtherWeights;
   if (name == "integrity.json") return "its hashes are of other files";
   if (name == "ck-plan.json") return "the result gets its own";
   if (EndsWith(name, ".distcp")) return "the metadata does not refer to it";
@@ -41,6 +53,8 @@ void AddFolder(const std::string& path, const std::string& name, transform::View
       const std::string entry_path = fs::JoinPath(folder.path, entry.name), entry_name = Cat(folder.name, '/', entry.name);
       if (entry.info.type == fs::FileType::kDirectory) {
         open.push_back({entry_path, entry_name, folder.depth + 1});
+      } else if (view.format == checkpoint::Format::kSafetensors && IsOtherWeights(entry.name)) {
+        view.notes.push_back(Cat("left out: ", Quote(entry_name), " (", kOtherWeights, ")"));
       } else if (entry.info.type == fs::FileType::kFile) {
         view.sidecars.push_back({.name = entry_name, .source_path = entry_path, .bytes = entry.info.size_bytes});
       }
@@ -57,7 +71,7 @@ void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transfo
     if (sidecar.name == "modelopt_state") {
       throw InputError("pipeline.modelopt_state", Cat(path, ": a ModelOpt checkpoint holds quantised weights, which ck does not read or write"));
     }
-    const std::string why_not = WhyNot(sidecar, rule);
+    const std::string why_not = WhyNot(sidecar, rule, view.format);
     if (!why_not.empty()) {
       view.notes.push_back(Cat("left out: ", Quote(sidecar.name), " (", why_not, ")"));
     } else if (sidecar.directory) {

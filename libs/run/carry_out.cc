@@ -13,6 +13,7 @@
 #include "libs/pipeline/pipeline.h"
 #include "libs/run/execute.h"
 #include "libs/run/identical.h"
+#include "libs/run/index_file.h"
 #include "libs/run/layout.h"
 #include "libs/run/placement.h"
 #include "libs/run/publish.h"
@@ -66,18 +67,22 @@ std::vector<std::string> InputPaths(const transform::View& view) {
   return paths;
 }
 
+Layout LayOut(const plan::Plan& plan, const transform::View& view) {
+  if (view.format != checkpoint::Format::kSafetensors) return LayOutDcp(view);
+  SafetensorsLimits limits;
+  if (const auto* split = plan::FindStep<plan::SplitStep>(plan)) limits.max_shard_size = split->max_shard_size;
+  return LayOutSafetensors(view, limits);
+}
+
 Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const Observer& observer) {
   plan::CheckRunnable(plan);
   Prepared out;
-  out.placement = Place(options.output, plan.target, Markers::kAllowed);
+  out.placement = Place(options.output, plan.target, MarkersOf(plan));
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
   out.view = pipeline::BuildView(plan, inputs, Cat(kProducer, " ", kVersion));
-  if (out.view.format == checkpoint::Format::kSafetensors) {
-    throw InputError("pipeline.unsupported_step", "writing safetensors is not available in this version; their checkpoints can be listed, inspected and validated");
-  }
   CheckTarget(out.placement, InputPaths(out.view));
-  out.layout = LayOutDcp(out.view);
+  out.layout = LayOut(plan, out.view);
   // In front: metadata.json, which marks the directory complete, stays last.
   out.layout.small_files.insert(out.layout.small_files.begin(), {.name = kPlanFile, .content = RecordedPlan(plan)});
   out.layout.total_bytes += out.layout.small_files[0].content.size();
@@ -102,6 +107,10 @@ void CopySidecar(const transform::SidecarFile& sidecar, const std::string& path,
 
 void WriteSmallFiles(const Prepared& prepared, Staging& staging, fs::Durability durability) {
   for (const transform::SidecarFile& sidecar : prepared.view.sidecars) CopySidecar(sidecar, staging.PathFor(sidecar.name), durability);
+  if (prepared.layout.index) {
+    const SmallFile index = IndexOfWritten(prepared.layout, staging.directory());
+    fs::WriteSmallFile(staging.PathFor(index.name), index.content, durability);
+  }
   for (const SmallFile& file : prepared.layout.small_files) fs::WriteSmallFile(staging.PathFor(file.name), file.content, durability);
 }
 
@@ -111,12 +120,17 @@ std::vector<plan::LeftOut> LeftOutOf(const transform::View& view) {
   return out;
 }
 
+// What the result is placed under: nothing for a format without iterations, whatever its source's was.
+plan::TargetIteration IterationOf(const plan::Plan& plan) {
+  return MarkersOf(plan) == Markers::kAllowed ? plan.target : plan::TargetIteration();
+}
+
 plan::Result ResultOf(const plan::Plan& plan, const Prepared& prepared) {
   plan::Result out;
   out.output = prepared.placement.final_path;
-  out.iteration = plan.target;
+  out.iteration = IterationOf(plan);
   out.format = FormatOf(prepared.view.format);
-  out.files = prepared.layout.files.size() + prepared.layout.small_files.size() + prepared.view.sidecars.size();
+  out.files = prepared.layout.files.size() + prepared.layout.small_files.size() + (prepared.layout.index ? 1 : 0) + prepared.view.sidecars.size();
   out.averaged_tensors = prepared.view.averaged_tensors;
   out.copied_extra_states = prepared.view.copied_extra_states;
   out.left_out = LeftOutOf(prepared.view);
@@ -126,12 +140,12 @@ plan::Result ResultOf(const plan::Plan& plan, const Prepared& prepared) {
 // A target that the same plan made: only the marker may still be owed.
 std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& options) {
   if (options.if_same != IfSame::kSkip) return std::nullopt;
-  const Placement placement = Place(options.output, plan.target, Markers::kAllowed);
+  const Placement placement = Place(options.output, plan.target, MarkersOf(plan));
   if (!MadeFromSamePlan(placement, RecordedPlan(plan))) return std::nullopt;
   Outcome out;
   out.skipped = true;
   out.result.output = placement.final_path;
-  out.result.iteration = plan.target;
+  out.result.iteration = IterationOf(plan);
   out.marker_warning = UpdateMarker(placement, options.marker, options.durability).warning;
   return out;
 }
@@ -210,6 +224,7 @@ DryRunReport DryRun(const plan::Plan& plan, const CarryOutOptions& options, cons
   out.free_bytes = fs::FreeSpace(ExistingParent(prepared.placement.final_path));
   for (const OutputFile& file : prepared.layout.files) out.file_lines.push_back(Cat(file.name, " ", file.size_bytes));
   for (const SmallFile& file : prepared.layout.small_files) out.file_lines.push_back(Cat(file.name, " ", file.content.size()));
+  if (prepared.layout.index) out.file_lines.push_back(Cat(prepared.layout.index->name, " ", prepared.layout.index->content.size()));
   for (const transform::SidecarFile& file : prepared.view.sidecars) out.file_lines.push_back(Cat(file.name, " ", file.bytes));
   out.files = out.file_lines.size();
   out.left_out = LeftOutOf(prepared.view);

@@ -117,6 +117,7 @@ class OutputFiles {
     std::call_once(slot.once, [&] {
       slot.file = fs::OutputFile::Create(fs::JoinPath(directory_, layout_.files[file].name));
       slot.file->Allocate(layout_.files[file].size_bytes);
+      if (!layout_.files[file].header.empty()) slot.file->WriteAt(0, layout_.files[file].header);
     });
     return *slot.file;
   }

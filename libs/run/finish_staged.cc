@@ -31,7 +31,7 @@ Finished FinishStaged(const FinishOptions& options) {
   const std::string staged = fs::AbsolutePath(options.staged);
   const std::string output = options.output ? *options.output : StagedFor(staged);
   const plan::Plan plan = ReadPlanBeside(staged);
-  const Placement placement = Place(output, plan.target, Markers::kAllowed);
+  const Placement placement = Place(output, plan.target, MarkersOf(plan));
   CheckTarget(placement, {});
   const auto staging = Staging::Adopt(staged, placement, {.durability = options.durability, .marker = options.marker});
   const Published published = staging->Commit(VerifyReadable);
@@ -40,7 +40,7 @@ Finished FinishStaged(const FinishOptions& options) {
   out.warnings = published.warnings;
   out.marker_warning = published.marker.warning;
   out.result.output = published.path;
-  out.result.iteration = plan.target;
+  if (MarkersOf(plan) == Markers::kAllowed) out.result.iteration = plan.target;
   out.result.format = FormatOf(checkpoint->format());
   out.result.files = checkpoint->files().size();
   out.result.bytes_read = fs::BytesRead();

@@ -53,11 +53,24 @@ TensorItemWriter::TensorItemWriter(const transform::View& view, const SourceFind
       element_size_(ElementSize(tensor_.dtype)),
       elements_(item.data_bytes / element_size_),
       tile_elements_(std::max<uint64_t>(1, tile_bytes / element_size_)),
-      layout_(torchsave::LayOutTensorItem(tensor_.dtype, chunk_.shape)),
-      tile_crcs_(TileCount(item, tile_bytes, element_size_)),
-      tiles_left_(tile_crcs_.size()) {
-  Check(layout_.total_bytes == item.total_bytes && layout_.head.size() == item.head_bytes, "an item has the size that was planned");
+      tiles_(TileCount(item, tile_bytes, element_size_)),
+      tiles_left_(tiles_) {
+  if (item.framing == Framing::kTorchSave) {
+    archive_ = torchsave::LayOutTensorItem(tensor_.dtype, chunk_.shape);
+    Check(archive_.total_bytes == item.total_bytes, "an item has the size that was planned");
+    tile_crcs_.resize(tiles_);
+  }
+  Check(archive_.head.size() == item.head_bytes, "an item has the head that was planned");
   if (elements_ > 0) sources_ = finder.Find(tensor_, chunk_);
+}
+
+uint32_t TensorItemWriter::DataCrc() const {
+  uint32_t crc = 0;
+  for (uint64_t i = 0; i < tiles_; ++i) {
+    const uint64_t tile_end = std::min(elements_, (i + 1) * tile_elements_);
+    crc = CombineCrc32(crc, tile_crcs_[i], (tile_end - i * tile_elements_) * element_size_);
+  }
+  return crc;
 }
 
 bool TensorItemWriter::WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch) {
@@ -65,32 +78,25 @@ bool TensorItemWriter::WriteTile(uint64_t index, fs::OutputFile& file, WorkerScr
   const uint64_t end = std::min(elements_, begin + tile_elements_);
   const uint64_t bytes = (end - begin) * element_size_;
   // The head goes in front of the first tile and the tail behind an only one, so that a small item is one write.
-  const std::string_view head = index == 0 ? std::string_view(layout_.head) : std::string_view();
+  const std::string_view head = index == 0 ? std::string_view(archive_.head) : std::string_view();
   const uint64_t largest_tail = item_.total_bytes - item_.head_bytes - item_.data_bytes;
   if (scratch.out.size() < head.size() + bytes + largest_tail) scratch.out.resize(head.size() + bytes + largest_tail);
   std::memcpy(scratch.out.data(), head.data(), head.size());
   char* data = scratch.out.data() + head.size();
   ComputeTile(tensor_, chunk_, sources_, begin, end, scratch.tile, data);
-  tile_crcs_[index] = Crc32(std::string_view(data, bytes));
+  const bool has_tail = item_.framing == Framing::kTorchSave, only_tile = tiles_ == 1;
+  if (has_tail) tile_crcs_[index] = Crc32(std::string_view(data, bytes));
   uint64_t length = head.size() + bytes;
-  const bool only_tile = tile_crcs_.size() == 1;
-  if (only_tile) {
-    const std::string tail = layout_.Tail(tile_crcs_[0]);
+  if (has_tail && only_tile) {
+    const std::string tail = archive_.Tail(tile_crcs_[0]);
     std::memcpy(scratch.out.data() + length, tail.data(), tail.size());
     length += tail.size();
   }
   const uint64_t offset = item_.offset + (index == 0 ? 0 : item_.head_bytes + begin * element_size_);
-  TimedWrite(file, offset, std::string_view(scratch.out).substr(0, length), scratch);
+  if (length > 0) TimedWrite(file, offset, std::string_view(scratch.out).substr(0, length), scratch);
   if (!only_tile) file.StartWriteback(offset, length);
   if (tiles_left_.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
-  if (!only_tile) {
-    uint32_t crc = 0;
-    for (uint64_t i = 0; i < tile_crcs_.size(); ++i) {
-      const uint64_t tile_end = std::min(elements_, (i + 1) * tile_elements_);
-      crc = CombineCrc32(crc, tile_crcs_[i], (tile_end - i * tile_elements_) * element_size_);
-    }
-    TimedWrite(file, item_.offset + item_.head_bytes + item_.data_bytes, layout_.Tail(crc), scratch);
-  }
+  if (has_tail && !only_tile) TimedWrite(file, item_.offset + item_.head_bytes + item_.data_bytes, archive_.Tail(DataCrc()), scratch);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Writes the items of a layout: byte objects as they are, tensor items tile by tile, with the CRC that their tail needs.
+// Writes the items of a layout: byte objects as they are, tensor items tile by tile, with what stands around the data of each.
 #ifndef CK_RUN_ITEM_WRITER_H_
 #define CK_RUN_ITEM_WRITER_H_
 
@@ -31,22 +31,25 @@ class TensorItemWriter {
  public:
   TensorItemWriter(const transform::View& view, const SourceFinder& finder, const TensorItem& item, uint64_t tile_bytes);
 
-  uint64_t tiles() const { return tile_crcs_.size(); }
   // Computes and writes tile `index`. Returns true when this was the item's last tile.
   bool WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch);
 
   static uint64_t TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size);
 
  private:
+  // The CRC of the whole data, from those of the tiles.
+  uint32_t DataCrc() const;
+
   const transform::Tensor& tensor_;
   const Box& chunk_;
   const TensorItem& item_;
   uint64_t element_size_;
   uint64_t elements_;
   uint64_t tile_elements_;
-  torchsave::TensorItemLayout layout_;
+  torchsave::TensorItemLayout archive_;  // of Framing::kTorchSave
   ChunkSources sources_;
-  std::vector<uint32_t> tile_crcs_;
+  uint64_t tiles_;
+  std::vector<uint32_t> tile_crcs_;      // of Framing::kTorchSave
   std::atomic<uint64_t> tiles_left_;
 };
 

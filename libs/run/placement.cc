@@ -75,6 +75,12 @@ bool Contains(const std::vector<Identity>& identities, const Identity& identity)
 
 }  // namespace
 
+Markers MarkersOf(const plan::Plan& plan) {
+  if (const auto* split = plan::FindStep<plan::SplitStep>(plan)) return split->to == plan::SplitStep::To::kHf ? Markers::kNever : Markers::kAllowed;
+  const bool safetensors = !plan.inputs.empty() && plan.inputs[0].format == plan::Format::kSafetensors;
+  return safetensors ? Markers::kNever : Markers::kAllowed;
+}
+
 Placement Place(const std::string& out, const plan::TargetIteration& iteration, Markers markers) {
   if (out.empty()) throw UsageError("publish.bad_output", "the name of the output is empty");
   Placement placement;

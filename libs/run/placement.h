@@ -19,6 +19,9 @@ namespace ck::run {
 // Megatron formats keep iterations side by side under a marker; Hugging Face output is one plain directory.
 enum class Markers { kAllowed, kNever };
 
+// What the plan's result is: Hugging Face (safetensors) or a Megatron format.
+Markers MarkersOf(const plan::Plan& plan);
+
 struct Placement {
   std::string final_path;    // absolute; the directory that appears in one step
   std::string marker_path;   // empty: no marker

@@ -18,7 +18,7 @@ class Placer {
   // The file and offset of the next item.
   std::pair<uint32_t, uint64_t> Place(uint64_t bytes) {
     if (files_.empty() || (files_.back().size_bytes > 0 && files_.back().size_bytes + bytes > target_file_bytes_)) {
-      files_.push_back({.name = Cat("__0_", files_.size(), ".distcp"), .size_bytes = 0});
+      files_.push_back({.name = Cat("__0_", files_.size(), ".distcp"), .size_bytes = 0, .header = {}});
     }
     const uint64_t offset = files_.back().size_bytes;
     const auto end = CheckedAdd(offset, bytes);
@@ -56,7 +56,7 @@ void PlaceTensors(const transform::View& view, Placer& placer, Layout& out) {
     for (uint32_t c = 0; c < tensor.chunks.size(); ++c) {
       const auto size = torchsave::TensorItemSizeOf(tensor.dtype, tensor.chunks[c].shape);
       const auto [file, offset] = placer.Place(size.total_bytes);
-      out.tensors.push_back({.tensor = i, .chunk = c, .file = file, .offset = offset, .head_bytes = size.head_bytes,
+      out.tensors.push_back({.tensor = i, .chunk = c, .file = file, .offset = offset, .framing = Framing::kTorchSave, .head_bytes = size.head_bytes,
                              .data_bytes = size.data_bytes, .total_bytes = size.total_bytes});
     }
   }
