@@ -161,6 +161,7 @@ class Engine {
  private:
   void WorkGuarded() {
     WorkerScratch scratch;
+    scratch.durability = options_.durability;
     try {
       Work(scratch);
     } catch (...) {

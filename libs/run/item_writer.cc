@@ -13,6 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr uint64_t kWritebackTiles = 32;            // 8 MiB: often enough to keep the disk busy, seldom enough to cost nothing
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;  // one step of copying a byte object
 
 void TimedWrite(fs::OutputFile& file, uint64_t offset, std::string_view data, WorkerScratch& scratch) {
@@ -94,7 +95,10 @@ bool TensorItemWriter::WriteTile(uint64_t index, fs::OutputFile& file, WorkerScr
   }
   const uint64_t offset = item_.offset + (index == 0 ? 0 : item_.head_bytes + begin * element_size_);
   if (length > 0) TimedWrite(file, offset, std::string_view(scratch.out).substr(0, length), scratch);
-  if (!only_tile) file.StartWriteback(offset, length);
+  if (scratch.durability == fs::Durability::kSync && index % kWritebackTiles == kWritebackTiles - 1) {
+    const uint64_t batch = std::min(offset - item_.offset, (kWritebackTiles - 1) * tile_elements_ * element_size_);
+    file.StartWriteback(offset - batch, batch + length);
+  }
   if (tiles_left_.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
   if (has_tail && !only_tile) TimedWrite(file, item_.offset + item_.head_bytes + item_.data_bytes, archive_.Tail(DataCrc()), scratch);
   return true;

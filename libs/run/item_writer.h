@@ -21,6 +21,7 @@ struct WorkerScratch {
   TileScratch tile;
   std::string out;
   double save_seconds = 0;
+  fs::Durability durability = fs::Durability::kSync;
 };
 
 // Copies one byte object into its place.
@@ -31,7 +32,8 @@ class TensorItemWriter {
  public:
   TensorItemWriter(const transform::View& view, const SourceFinder& finder, const TensorItem& item, uint64_t tile_bytes);
 
-  // Computes and writes tile `index`. Returns true when this was the item's last tile.
+  // Computes and writes tile `index`. Returns true when this was the item's last tile. A file that will be synced is sent on its way to the
+  // disk as it grows, so that the sync has little left to wait for.
   bool WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch);
 
   static uint64_t TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size);
