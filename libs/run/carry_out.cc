@@ -155,6 +155,7 @@ uint64_t BytesToRead(const transform::View& view) {
   for (const transform::Tensor& tensor : view.tensors) {
     for (const transform::Piece& piece : tensor.pieces) {
       const transform::Leaf& leaf = view.leaves[piece.leaf];
+      if (leaf.arithmetic == transform::Arithmetic::kFill) continue;
       const uint64_t reads = leaf.arithmetic == transform::Arithmetic::kWeightedSum ? leaf.terms.size() : 1;
       total += Volume(piece.target.shape).value_or(0) * ElementSize(leaf.dtype) * reads;
     }

@@ -4,6 +4,7 @@
 
 #include "libs/base/error.h"
 #include "libs/kernels/accumulate.h"
+#include "libs/run/fill.h"
 
 namespace ck::run {
 namespace {
@@ -72,8 +73,55 @@ bool IsPlainCopy(const transform::Leaf& leaf, DType result) {
   return leaf.arithmetic != transform::Arithmetic::kWeightedSum && leaf.dtype == result;
 }
 
-// The inputs that are read: all of a sum, the first of anything else (identical ones were compared before).
-size_t TermsRead(const transform::Leaf& leaf) { return leaf.arithmetic == transform::Arithmetic::kWeightedSum ? leaf.terms.size() : 1; }
+// Calls visit(index, position, count) for each run of the region that is contiguous in the tile: the tensor index of its first element and its place there.
+template <typename Visit>
+void ForEachRun(const Tile& tile, const Box& region, Visit visit) {
+  Dims index = region.offset;
+  const size_t rank = region.rank();
+  const uint64_t count = rank == 0 ? 1 : region.shape[rank - 1];
+  while (true) {
+    visit(index, tile.Position(index), count);
+    size_t d = rank == 0 ? 0 : rank - 1;
+    while (d > 0) {
+      --d;
+      if (++index[d] < region.offset[d] + region.shape[d]) break;
+      index[d] = region.offset[d];
+      if (d == 0) return;
+    }
+    if (rank <= 1) return;
+  }
+}
+
+// Writes the elements of a piece that no input has.
+void FillPiece(const Tile& tile, const PieceSources& sources, char* out) {
+  const transform::Piece& piece = *sources.piece;
+  const transform::Leaf& leaf = *sources.leaf;
+  const Dims leaf_strides = RowMajorStrides(leaf.shape);
+  for (const Box& box : tile.boxes) {
+    const auto region = Intersect(box, piece.target);
+    if (!region) continue;
+    const size_t rank = region->rank();
+    ForEachRun(tile, *region, [&](const Dims& index, uint64_t position, uint64_t count) {
+      uint64_t first = 0, step = 0;  // of the run, in elements of the leaf
+      for (size_t d = 0; d < leaf_strides.size(); ++d) {
+        uint64_t at = piece.source_offset[d];
+        if (const int32_t axis = piece.axes[d].result_axis; axis != transform::SourceAxis::kFixed) {
+          const auto a = static_cast<size_t>(axis);
+          at += piece.axes[d].step * (index[a] - piece.target.offset[a]);
+          if (a + 1 == rank) step += piece.axes[d].step * leaf_strides[d];
+        }
+        first += at * leaf_strides[d];
+      }
+      FillElements(leaf, first, step, count, out + position * ElementSize(leaf.dtype));
+    });
+  }
+}
+
+// The inputs that are read: all of a sum, none of a fill, the first of anything else (identical ones were compared before).
+size_t TermsRead(const transform::Leaf& leaf) {
+  if (leaf.arithmetic == transform::Arithmetic::kFill) return 0;
+  return leaf.arithmetic == transform::Arithmetic::kWeightedSum ? leaf.terms.size() : 1;
+}
 
 // Combines elements [first, first + count) of the tile from the input buffers into `out`.
 void Combine(const transform::Leaf& leaf, DType result, TileScratch& scratch, uint64_t first, uint64_t count, char* out) {
@@ -90,25 +138,6 @@ void Combine(const transform::Leaf& leaf, DType result, TileScratch& scratch, ui
     weights.push_back(leaf.terms[k].weight);
   }
   kernels::WeightedSum(leaf.dtype, result, inputs, weights, target, count);
-}
-
-// Calls visit(first, count) for each run of the region that is contiguous in the tile.
-template <typename Visit>
-void ForEachRun(const Tile& tile, const Box& region, Visit visit) {
-  Dims index = region.offset;
-  const size_t rank = region.rank();
-  const uint64_t count = rank == 0 ? 1 : region.shape[rank - 1];
-  while (true) {
-    visit(tile.Position(index), count);
-    size_t d = rank == 0 ? 0 : rank - 1;
-    while (d > 0) {
-      --d;
-      if (++index[d] < region.offset[d] + region.shape[d]) break;
-      index[d] = region.offset[d];
-      if (d == 0) return;
-    }
-    if (rank <= 1) return;
-  }
 }
 
 void PrepareBuffers(const ChunkSources& sources, uint64_t elements, TileScratch& scratch) {
@@ -128,6 +157,7 @@ void ComputeUniform(const Tile& tile, const ChunkSources& sources, TileScratch& 
   if (!plain) PrepareBuffers(sources, tile.end - tile.begin, scratch);
   const auto start = Clock::now();
   for (const PieceSources& piece : sources.pieces) {
+    if (leaf.arithmetic == transform::Arithmetic::kFill) FillPiece(tile, piece, out);
     for (size_t k = 0; k < TermsRead(leaf); ++k) {
       GatherTerm(tile, piece, k, scratch.gather, plain ? out : scratch.inputs[k].data());
     }
@@ -145,6 +175,7 @@ void ComputeMixed(const Tile& tile, const ChunkSources& sources, TileScratch& sc
   for (const PieceSources& piece : sources.pieces) {
     const bool plain = IsPlainCopy(*piece.leaf, tile.tensor.dtype);
     const auto start = Clock::now();
+    if (piece.leaf->arithmetic == transform::Arithmetic::kFill) FillPiece(tile, piece, out);
     for (size_t k = 0; k < TermsRead(*piece.leaf); ++k) {
       GatherTerm(tile, piece, k, scratch.gather, plain ? out : scratch.inputs[k].data());
     }
@@ -154,7 +185,7 @@ void ComputeMixed(const Tile& tile, const ChunkSources& sources, TileScratch& sc
     for (const Box& box : tile.boxes) {
       const auto region = Intersect(box, piece.target);
       if (!region) continue;
-      ForEachRun(tile, *region, [&](uint64_t first, uint64_t count) { Combine(*piece.leaf, tile.tensor.dtype, scratch, first, count, out); });
+      ForEachRun(tile, *region, [&](const Dims&, uint64_t first, uint64_t count) { Combine(*piece.leaf, tile.tensor.dtype, scratch, first, count, out); });
     }
     scratch.accumulation_seconds += SecondsSince(loaded);
   }

@@ -46,8 +46,10 @@ void CheckTensor(const View& view, const Tensor& tensor) {
   for (const Piece& piece : tensor.pieces) {
     if (piece.leaf >= view.leaves.size()) Bad(tensor.name, "a piece names no leaf");
     const Leaf& leaf = view.leaves[piece.leaf];
-    if (leaf.terms.empty()) Bad(tensor.name, Cat("no input gives ", Quote(leaf.name)));
-    const bool arithmetic = leaf.arithmetic == Arithmetic::kWeightedSum || leaf.dtype != tensor.dtype;
+    const bool fill = leaf.arithmetic == Arithmetic::kFill;
+    if (leaf.terms.empty() != fill) Bad(tensor.name, Cat(fill ? "an input is named for the fill " : "no input gives ", Quote(leaf.name)));
+    if (fill && leaf.dtype != tensor.dtype) Bad(tensor.name, "a fill has the dtype of its result");
+    const bool arithmetic = fill || leaf.arithmetic == Arithmetic::kWeightedSum || leaf.dtype != tensor.dtype;
     if (arithmetic && (!IsMergeable(leaf.dtype) || !IsMergeable(tensor.dtype))) {
       Bad(tensor.name, Cat("no arithmetic from ", Name(leaf.dtype), " to ", Name(tensor.dtype)));
     }

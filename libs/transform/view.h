@@ -31,15 +31,33 @@ enum class Arithmetic {
   kCopy,         // one term; the bytes as they are (a cast only when the result's dtype differs)
   kIdentical,    // all terms hold the same bytes, which is checked before the first output byte; then a copy of the first
   kWeightedSum,  // all terms, in order, accumulated and rounded once (docs/arithmetic.md)
+  kFill,         // no term: values that no input has, each a function of Leaf::fill, the leaf's name and the element's row-major index alone
 };
 
-// A tensor of the inputs, under one name in all of them.
+// The values of a leaf of arithmetic kFill. U is uniform in [0, 1), of the element (libs/kernels/fill.h; the stream is the leaf's name).
+struct Fill {
+  enum class Kind {
+    kConstant,    // low
+    kUniform,     // low + (high - low) * U
+    kLogUniform,  // log(low + (high - low) * U)
+    // The x with softplus(x) = dt, where dt = max(exp(log(low) + (log(high) - log(low)) * U), floor): a Mamba layer's dt_bias.
+    kInverseSoftplus,
+  };
+  Kind kind = Kind::kConstant;
+  double low = 0;
+  double high = 0;
+  double floor = 0;
+  uint64_t seed = 0;
+};
+
+// A tensor of the inputs, under one name in all of them; or one that no input has (kFill).
 struct Leaf {
-  std::string name;
+  std::string name;  // kFill: of the random stream
   DType dtype = DType::kF32;
   Dims shape;
   Arithmetic arithmetic = Arithmetic::kCopy;
-  std::vector<Term> terms;  // no term of weight 0: such an input is not read
+  std::vector<Term> terms;  // no term of weight 0: such an input is not read; none for kFill
+  Fill fill = {};           // for kFill; the result's dtype is then the leaf's
 };
 
 // How one dimension of the leaf is indexed: source_offset + step * (index in the target box along result_axis), or source_offset alone.
