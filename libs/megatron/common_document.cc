@@ -40,6 +40,8 @@ void SetIteration(CommonDocument& document, int64_t iteration) {
   graph.DictSet(document.root, "iteration", graph.NewInt(iteration));
   const pickle::Ref args = graph.Find(document.root, "args");
   if (args == pickle::kNoRef || graph.kind(args) != pickle::Kind::kObject) return;
+  const pickle::Ref state = graph.state(args);
+  if (state == pickle::kNoRef || graph.kind(state) != pickle::Kind::kDict) return;  // no argparse.Namespace
   if (graph.Attribute(args, "iteration") != pickle::kNoRef) graph.SetAttribute(args, "iteration", graph.NewInt(iteration));
 }
 

@@ -6,6 +6,16 @@
 #include "libs/torchsave/write.h"
 
 namespace ck::transform {
+namespace {
+
+// True for an object like argparse.Namespace, whose state is a dict.
+bool HasIterationAttribute(const pickle::Graph& graph, pickle::Ref object) {
+  if (graph.kind(object) != pickle::Kind::kObject) return false;
+  const pickle::Ref state = graph.state(object);
+  return state != pickle::kNoRef && graph.kind(state) == pickle::Kind::kDict && graph.Attribute(object, "iteration") != pickle::kNoRef;
+}
+
+}  // namespace
 
 std::optional<std::string> WithIteration(const checkpoint::Checkpoint& source, const dcp::Object& object, int64_t iteration) {
   if (object.name != "iteration" && object.name != "args") return std::nullopt;
@@ -14,7 +24,7 @@ std::optional<std::string> WithIteration(const checkpoint::Checkpoint& source, c
   pickle::Ref root = saved.root;
   if (object.name == "iteration") {
     root = saved.graph.NewInt(iteration);
-  } else if (saved.graph.kind(root) == pickle::Kind::kObject && saved.graph.Attribute(root, "iteration") != pickle::kNoRef) {
+  } else if (HasIterationAttribute(saved.graph, root)) {
     saved.graph.SetAttribute(root, "iteration", saved.graph.NewInt(iteration));
   } else {
     return std::nullopt;
@@ -26,10 +36,18 @@ std::optional<std::string> WithIteration(const checkpoint::Checkpoint& source, c
   });
 }
 
+std::optional<int64_t> LooseIteration(const checkpoint::Checkpoint& source) {
+  const dcp::Object* object = source.FindObject("iteration");
+  if (!object) return std::nullopt;
+  const torchsave::SavedObject saved = torchsave::ReadObject(bytes::StringSource(source.ReadObject(*object)));
+  if (saved.graph.kind(saved.root) != pickle::Kind::kInt) return std::nullopt;
+  return saved.graph.AsInt(saved.root);
+}
+
 void KeepPlannerData(const checkpoint::Checkpoint& source, View& view) {
   const auto& paths = source.metadata().planner_data;
   if (!paths) return;
-  view.planner_data.emplace();
+  if (!view.planner_data) view.planner_data.emplace();
   const auto keep = [&](const std::string& name) {
     const auto at = paths->find(name);
     if (at != paths->end()) view.planner_data->insert(*at);

@@ -15,7 +15,10 @@ namespace ck::transform {
 // The object `iteration` or `args` rewritten for another iteration; nullopt when the object states none.
 std::optional<std::string> WithIteration(const checkpoint::Checkpoint& source, const dcp::Object& object, int64_t iteration);
 
-// The paths of the view's keys, from the source's planner data; nothing when the source has none.
+// The value of the object `iteration`, when it is an integer.
+std::optional<int64_t> LooseIteration(const checkpoint::Checkpoint& source);
+
+// Adds the paths of the view's keys that the source's planner data has; nothing when the source has none.
 void KeepPlannerData(const checkpoint::Checkpoint& source, View& view);
 
 // The boxes of a tensor's chunks, in order.

@@ -11,6 +11,7 @@
 #include "libs/megatron/keys.h"
 #include "libs/transform/loose_common.h"
 #include "libs/transform/merge_rules.h"
+#include "libs/transform/merge_sources.h"
 
 namespace ck::transform {
 namespace {
@@ -43,15 +44,22 @@ class Builder {
     view_.inputs = inputs.checkpoints;
     view_.format = first_.format();
     if (inputs.common) view_.inputs.push_back(inputs.common);
-    extra_source_ = inputs.common ? static_cast<uint32_t>(view_.inputs.size() - 1) : static_cast<uint32_t>(step.extra_state_from);
-    view_.common_input = inputs.common ? extra_source_ : ChooseCommonSource();
+    const MergeSources sources = ChooseSources(plan, step, inputs);
+    extra_source_ = sources.extra_state;
+    view_.common_input = sources.common;
   }
 
   View Build() {
     AddTensors();
-    AddObjects();
-    KeepPlannerData(first_, view_);
-    if (view_.format == checkpoint::Format::kTorchDist) AddCommonState();
+    AddExtraStates();
+    LeaveOutObjects();
+    if (view_.format == checkpoint::Format::kTorchDist) {
+      AddCommonState();
+    } else {
+      AddLooseCommonState();
+    }
+    SortByName();
+    for (const Checkpoint* source : {&first_, &ExtraSource(), &CommonSource()}) KeepPlannerData(*source, view_);
     AddNotes();
     for (auto& [rule, left] : left_out_) view_.left_out.push_back({.rule = rule, .count = left.first, .bytes = left.second});
     return std::move(view_);
@@ -63,22 +71,6 @@ class Builder {
     return iteration ? std::optional(*iteration) : std::nullopt;
   }
 
-  // The input that common_from names; by default the first whose recorded iteration is the output's, else the first.
-  uint32_t ChooseCommonSource() const {
-    if (const uint64_t* index = std::get_if<uint64_t>(&step_.common_from)) return static_cast<uint32_t>(*index);
-    const auto wanted = OutputIteration();
-    for (uint32_t i = 0; wanted && i < view_.inputs.size(); ++i) {
-      if (RecordedIteration(*view_.inputs[i]) == wanted) return i;
-    }
-    return 0;
-  }
-
-  static std::optional<int64_t> RecordedIteration(const Checkpoint& input) {
-    if (const auto recorded = checkpoint::ReadCommonState(input).iteration()) return recorded;
-    const auto& number = input.iteration().number;
-    return number ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
-  }
-
   void AddTensors() {
     for (const dcp::Tensor& tensor : first_.tensors()) {
       switch (RoleOf(first_.format(), tensor)) {
@@ -86,8 +78,7 @@ class Builder {
           AddAveraged(tensor);
           break;
         case TensorRole::kExtraState:
-          AddExtraStateTensor(tensor.name);
-          break;
+          break;  // AddExtraStates
         case TensorRole::kTrainingState:
           LeaveOut(tensor.name, Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
           break;
@@ -98,14 +89,14 @@ class Builder {
   void AddAveraged(const dcp::Tensor& tensor) {
     Leaf leaf{.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape, .arithmetic = Arithmetic::kWeightedSum, .terms = {}};
     DType result = tensor.dtype;
+    for (uint32_t i = 0; i < plan_.inputs.size(); ++i) {
+      if (weights_[i] != 0) leaf.terms.push_back({.input = i, .weight = weights_[i]});
+    }
     if (!IsMergeable(tensor.dtype)) {
       leaf.arithmetic = Arithmetic::kIdentical;
-      for (uint32_t i = 0; i < plan_.inputs.size(); ++i) leaf.terms.push_back({.input = i, .weight = 1.0});
+      for (Term& term : leaf.terms) term.weight = 1.0;
       ++identical_;
     } else {
-      for (uint32_t i = 0; i < plan_.inputs.size(); ++i) {
-        if (weights_[i] != 0) leaf.terms.push_back({.input = i, .weight = weights_[i]});
-      }
       result = ResultDtype(tensor);
       ++view_.averaged_tensors;
     }
@@ -123,12 +114,20 @@ class Builder {
     return *target;
   }
 
-  void AddExtraStateTensor(const std::string& name) {
-    const dcp::Tensor* source = view_.inputs[extra_source_]->FindTensor(name);
-    Check(source != nullptr, "the extra states of the source were checked");
-    Leaf leaf{.name = name, .dtype = source->dtype, .shape = source->shape, .arithmetic = Arithmetic::kCopy, .terms = {{.input = extra_source_, .weight = 1.0}}};
-    AddTensor(*source, std::move(leaf), source->dtype);
-    ++view_.copied_extra_states;
+  // Names and bytes of one source: the checks have compared its names with those of the inputs, where these have any.
+  void AddExtraStates() {
+    const Checkpoint& source = ExtraSource();
+    for (const dcp::Tensor& tensor : source.tensors()) {
+      if (RoleOf(source.format(), tensor) != TensorRole::kExtraState) continue;
+      Leaf leaf{.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape, .arithmetic = Arithmetic::kCopy, .terms = {{.input = extra_source_, .weight = 1.0}}};
+      AddTensor(tensor, std::move(leaf), tensor.dtype);
+      ++view_.copied_extra_states;
+    }
+    for (const dcp::Object& object : source.objects()) {
+      if (RoleOf(source.format(), object) != ObjectRole::kExtraState) continue;
+      view_.objects.push_back({.name = object.name, .input = extra_source_, .source_name = object.name, .literal = {}});
+      ++view_.copied_extra_states;
+    }
   }
 
   void AddTensor(const dcp::Tensor& like, Leaf leaf, DType result) {
@@ -137,44 +136,32 @@ class Builder {
     view_.tensors.push_back({.name = like.name, .dtype = result, .shape = like.shape, .chunks = ChunkBoxes(like), .pieces = {Piece::Whole(number, like.shape)}});
   }
 
-  void AddObjects() {
+  void LeaveOutObjects() {
     for (const dcp::Object& object : first_.objects()) {
-      switch (RoleOf(first_.format(), object)) {
-        case ObjectRole::kExtraState:
-          view_.objects.push_back({.name = object.name, .input = extra_source_, .source_name = object.name, .literal = {}});
-          ++view_.copied_extra_states;
-          break;
-        case ObjectRole::kCommon:
-          if (view_.format != checkpoint::Format::kTorchDist) AddLooseCommonObject(object.name);
-          break;
-        case ObjectRole::kTrainingState:
-          LeaveOut(object.name, object.item.length);
-          break;
-        case ObjectRole::kModelObject:
-          throw InternalError("merge.model_object", Cat(Quote(object.name), " was not refused"));
-      }
+      if (RoleOf(first_.format(), object) == ObjectRole::kTrainingState) LeaveOut(object.name, object.item.length);
     }
   }
 
   // fsdp_dtensor and plain DCP keep their common state as objects of their own; `iteration` and `args.iteration` follow the output.
-  void AddLooseCommonObject(const std::string& name) {
-    const Checkpoint& source = *view_.inputs[view_.common_input];
-    const dcp::Object* object = source.FindObject(name);
-    if (!object) throw InputError("merge.missing_common_object", Cat(source.path(), ": no byte object ", Quote(name), ", which ", first_.path(), " has"));
-    Object out{.name = name, .input = view_.common_input, .source_name = name, .literal = {}};
-    if (const auto iteration = OutputIteration()) out.literal = WithIteration(source, *object, *iteration);
-    view_.objects.push_back(std::move(out));
+  void AddLooseCommonState() {
+    const Checkpoint& source = CommonSource();
+    for (const dcp::Object& object : source.objects()) {
+      if (RoleOf(source.format(), object) != ObjectRole::kCommon) continue;
+      Object out{.name = object.name, .input = view_.common_input, .source_name = object.name, .literal = {}};
+      if (const auto iteration = OutputIteration()) out.literal = WithIteration(source, object, *iteration);
+      view_.objects.push_back(std::move(out));
+    }
   }
 
   void AddCommonState() {
-    const checkpoint::CommonState source = checkpoint::ReadCommonState(*view_.inputs[view_.common_input]);
+    const checkpoint::CommonState source = checkpoint::ReadCommonState(CommonSource());
     megatron::CommonDocument document = megatron::CopyCommonState(source);
     const auto iteration = OutputIteration();
     if (iteration) megatron::SetIteration(document, *iteration);
     for (const std::string& name : megatron::DropTrainingState(document)) ++left_out_[Cat("common_state.", name)].first;
     megatron::SetProvenance(document, Provenance(source.form != checkpoint::CommonForm::kNone));
     if (source.form == checkpoint::CommonForm::kNone) {
-      view_.notes.push_back("no input gives a common state: common.pt holds only the provenance of the merge" + std::string(iteration ? " and the iteration" : ""));
+      view_.notes.push_back(Cat("the inputs have no common state: common.pt holds only the provenance of the merge", iteration ? " and the iteration" : ""));
     }
     view_.common = std::move(document);
   }
@@ -191,13 +178,24 @@ class Builder {
     out.output_iteration = OutputIteration();
     out.output_dtype = SaveDtypeName(step_.dtype);
     out.extra_state_source_index = static_cast<int64_t>(step_.extra_state_from);
-    out.extra_state_source_path = view_.inputs[extra_source_]->path();
-    if (has_common) out.common_state_source_path = view_.inputs[view_.common_input]->path();
+    out.extra_state_source_path = ExtraSource().path();
+    if (has_common) out.common_state_source_path = CommonSource().path();
     out.producer = producer_;
     return out;
   }
 
+  const Checkpoint& ExtraSource() const { return *view_.inputs[extra_source_]; }
+  const Checkpoint& CommonSource() const { return *view_.inputs[view_.common_input]; }
+
+  void SortByName() {
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    std::sort(view_.tensors.begin(), view_.tensors.end(), by_name);
+    std::sort(view_.objects.begin(), view_.objects.end(), by_name);
+  }
+
   void AddNotes() {
+    if (HasCommonState(CommonSource())) view_.notes.push_back(Cat("common state of ", CommonSource().path()));
+    if (view_.copied_extra_states > 0) view_.notes.push_back(Cat("extra states of ", ExtraSource().path()));
     if (identical_ > 0) view_.notes.push_back(Cat(identical_, " tensors without an average are copied; they must be equal in all inputs"));
     if (kept_dtype_ > 0) view_.notes.push_back(Cat(kept_dtype_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias); --cast-all casts them too"));
   }

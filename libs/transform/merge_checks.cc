@@ -11,6 +11,7 @@
 #include "libs/megatron/keys.h"
 #include "libs/transform/merge.h"
 #include "libs/transform/merge_rules.h"
+#include "libs/transform/merge_sources.h"
 
 namespace ck::transform {
 namespace {
@@ -38,13 +39,14 @@ class Checker {
 
   std::vector<plan::Finding> Run() {
     CheckWeights();
+    CheckSources();
     for (const auto& input : inputs_.checkpoints) {
       CheckFormat(*input);
       CheckKeys(*input);
       CheckCommonForms(*input);
     }
     for (size_t i = 1; i < inputs_.checkpoints.size(); ++i) CompareWithFirst(*inputs_.checkpoints[i]);
-    if (inputs_.common) CheckCommonSource(*inputs_.common);
+    if (inputs_.common) CheckExplicitSource(*inputs_.common);
     return std::move(findings_);
   }
 
@@ -60,6 +62,10 @@ class Checker {
         Add("merge.weight_not_finite", Cat("weight ", FormatDouble(*input.weight), " of ", input.path, " is not a finite single-precision number"),
             input.path, FormatDouble(*input.weight), "a finite weight", "the plan");
       }
+    }
+    const std::vector<double> weights = plan::Weights(plan_);
+    if (std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; })) {
+      Add("merge.all_weights_zero", "every weight is 0: no input is read, and nothing can be summed", "inputs", "0", "a weight that is not 0", "the plan");
     }
   }
 
@@ -122,6 +128,7 @@ class Checker {
     try {
       if (!checkpoint::ReadCommonState(input).both_forms) return;
     } catch (const Error& error) {
+      if (error.code() != Code::kInput) throw;
       Add(error.id(), error.message(), input.path(), "unreadable common state", "common.pt or common_state/shard_0_1", "the checkpoint");
       return;
     }
@@ -130,9 +137,9 @@ class Checker {
   }
 
   void CompareWithFirst(const Checkpoint& input) {
-    if (StackedAgainstPerLayer(input)) return;
+    if (input.format() != first_.format() || StackedAgainstPerLayer(input)) return;
     CompareNames(TensorNames(first_), TensorNames(input), input, "tensors");
-    CompareNames(ExtraStateNames(first_), ExtraStateNames(input), input, "extra states");
+    CompareExtraStates(input);
     for (const dcp::Tensor& tensor : input.tensors()) {
       if (RoleOf(input.format(), tensor) != TensorRole::kAverage) continue;
       const dcp::Tensor* first = first_.FindTensor(tensor.name);
@@ -166,16 +173,26 @@ class Checker {
     return names;
   }
 
-  static std::vector<std::string> ExtraStateNames(const Checkpoint& input) {
+  static std::vector<std::string> ExtraTensorNames(const Checkpoint& input) {
     std::vector<std::string> names;
     for (const dcp::Tensor& tensor : input.tensors()) {
       if (RoleOf(input.format(), tensor) == TensorRole::kExtraState) names.push_back(tensor.name);
     }
+    return names;
+  }
+
+  static std::vector<std::string> ExtraObjectNames(const Checkpoint& input) {
+    std::vector<std::string> names;
     for (const dcp::Object& object : input.objects()) {
       if (RoleOf(input.format(), object) == ObjectRole::kExtraState) names.push_back(object.name);
     }
-    std::sort(names.begin(), names.end());
     return names;
+  }
+
+  // By kind: a tensor cannot stand in for a byte object of the same name.
+  void CompareExtraStates(const Checkpoint& other) {
+    CompareNames(ExtraTensorNames(first_), ExtraTensorNames(other), other, "extra state tensors");
+    CompareNames(ExtraObjectNames(first_), ExtraObjectNames(other), other, "extra state objects");
   }
 
   void CompareNames(const std::vector<std::string>& first, const std::vector<std::string>& other, const Checkpoint& input, const char* what) {
@@ -217,31 +234,45 @@ class Checker {
     return out;
   }
 
-  // The explicit source of common state and extra states.
-  void CheckCommonSource(const Checkpoint& source) {
+  // The explicit source of common state and extra states. Inputs without extra states take all of its.
+  void CheckExplicitSource(const Checkpoint& source) {
+    CheckFormat(source);
     CheckCommonForms(source);
-    const auto wanted = ExtraStateNames(first_), there = ExtraStateNames(source);
-    std::vector<std::string> missing;
-    std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
-    if (!missing.empty()) {
-      Add("merge.missing_keys", Cat(missing.size(), " extra states of ", first_.path(), " are missing in ", source.path(), ", which supplies them: ", SomeNames(missing)),
-          source.path(), Cat(there.size(), " extra states"), Cat(wanted.size(), " extra states"), first_.path());
-    }
-    CheckCommonIteration(source);
-  }
-
-  void CheckCommonIteration(const Checkpoint& source) {
+    const bool have_extra_states = !ExtraTensorNames(first_).empty() || !ExtraObjectNames(first_).empty();
+    if (have_extra_states && source.format() == first_.format()) CompareExtraStates(source);
     const int64_t* target = std::get_if<int64_t>(&plan_.target);
-    if (!target) return;
-    std::optional<int64_t> recorded;
-    try {
-      recorded = checkpoint::ReadCommonState(source).iteration();
-    } catch (const Error&) {
-      return;  // CheckCommonForms has said it
-    }
-    if (recorded && *recorded != *target) {
+    const auto recorded = RecordedIteration(source);
+    if (target && recorded && *recorded != *target) {
       Add("merge.common_iteration", Cat("the common state of ", source.path(), " records iteration ", *recorded, ", the output is iteration ", *target), source.path(),
           Cat(*recorded), Cat(*target), "the output iteration");
+    }
+  }
+
+  // A source that was asked for must have a common state; one that was not must have it if any input does, or it would be lost silently.
+  void CheckSources() {
+    const uint32_t chosen = ChooseSources(plan_, step_, inputs_).common;
+    const bool asked_for = !std::holds_alternative<std::monostate>(step_.common_from);
+    const Checkpoint& source = chosen < inputs_.checkpoints.size() ? *inputs_.checkpoints[chosen] : *inputs_.common;
+    if (HasReadableCommonState(source)) return;
+    if (asked_for) {
+      Add("merge.no_common_state", Cat(source.path(), " has no common state, and is to supply it"), source.path(), "none", "a common state", "the merge step");
+      return;
+    }
+    for (const auto& input : inputs_.checkpoints) {
+      if (!HasReadableCommonState(*input)) continue;
+      Add("merge.no_common_state", Cat(source.path(), " has no common state, but ", input->path(), " has; say which one to use (--common-from INDEX)"), source.path(), "none",
+          "a common state", input->path());
+      return;
+    }
+  }
+
+  // One that cannot be read counts as there: CheckCommonForms reports it.
+  static bool HasReadableCommonState(const Checkpoint& source) {
+    try {
+      return HasCommonState(source);
+    } catch (const Error& error) {
+      if (error.code() != Code::kInput) throw;
+      return true;
     }
   }
 

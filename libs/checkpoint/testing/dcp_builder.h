@@ -31,6 +31,16 @@ class DcpBuilder {
   void AddObject(const std::string& name, const std::string& bytes, const std::string& file) {
     metadata.objects.push_back({.name = name, .item = AddItem(bytes, file)});
   }
+  // The bytes of an item, for chunks and objects that a test puts into `metadata` itself.
+  dcp::Item AddItem(const std::string& bytes, const std::string& file) {
+    const auto at = std::find(metadata.files.begin(), metadata.files.end(), file);
+    const auto number = static_cast<uint32_t>(at - metadata.files.begin());
+    if (at == metadata.files.end()) metadata.files.push_back(file);
+    std::string& content = files_[file];
+    const dcp::Item item{.file = number, .offset = content.size(), .length = bytes.size()};
+    content += bytes;
+    return item;
+  }
   void Save(const std::string& directory) {
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::sort(metadata.tensors.begin(), metadata.tensors.end(), by_name);
@@ -43,16 +53,6 @@ class DcpBuilder {
   dcp::Metadata metadata;  // may be changed before Save
 
  private:
-  dcp::Item AddItem(const std::string& bytes, const std::string& file) {
-    const auto at = std::find(metadata.files.begin(), metadata.files.end(), file);
-    const auto number = static_cast<uint32_t>(at - metadata.files.begin());
-    if (at == metadata.files.end()) metadata.files.push_back(file);
-    std::string& content = files_[file];
-    const dcp::Item item{.file = number, .offset = content.size(), .length = bytes.size()};
-    content += bytes;
-    return item;
-  }
-
   std::map<std::string, std::string> files_;
 };
 
