@@ -7,6 +7,7 @@
 #include "libs/base/text.h"
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/pipeline/sidecars.h"
+#include "libs/pipeline/source_checks.h"
 #include "libs/transform/copy.h"
 
 namespace ck::pipeline {
@@ -68,6 +69,7 @@ transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& 
                                : transform::CopyView(inputs.checkpoints[0], number ? std::optional(*number) : std::nullopt);
   const Checkpoint& sidecar_source = *view.inputs[view.common_input];
   AddSidecars(sidecar_source, merge ? SidecarRule::kChanged : SidecarRule::kCopy, view);
+  CheckSourceCoverage(view);
   transform::CheckView(view);
   return view;
 }

@@ -1,7 +1,7 @@
 // From a plan to the view of its result: opens the inputs, checks that they fit the plan and each other, applies the steps.
 // Reads metadata only. Shared by what carries a plan out (libs/run), what checks it (ck-validate) and what shows its result (ck-meta).
 //
-// Errors.  pipeline.input_changed (kPrecondition: an input is not what the plan says), pipeline.unsupported_step, pipeline.modelopt_state (kInput), those of opening.
+// Errors.  pipeline.input_changed (kPrecondition: an input is not what the plan says), pipeline.unsupported_step, pipeline.modelopt_state (kInput), coverage.* (source_checks.h), those of opening.
 #ifndef CK_PIPELINE_PIPELINE_H_
 #define CK_PIPELINE_PIPELINE_H_
 

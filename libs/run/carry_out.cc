@@ -11,6 +11,7 @@
 #include "libs/base/version.h"
 #include "libs/fs/read.h"
 #include "libs/pipeline/pipeline.h"
+#include "libs/pipeline/source_checks.h"
 #include "libs/run/execute.h"
 #include "libs/run/identical.h"
 #include "libs/run/index_file.h"
@@ -82,6 +83,7 @@ Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const O
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
   out.view = pipeline::BuildView(plan, inputs, Cat(kProducer, " ", kVersion));
   CheckTarget(out.placement, InputPaths(out.view));
+  ThrowFindings(pipeline::CheckSourceFiles(out.view), observer);
   out.layout = LayOut(plan, out.view);
   // In front: metadata.json, which marks the directory complete, stays last.
   out.layout.small_files.insert(out.layout.small_files.begin(), {.name = kPlanFile, .content = RecordedPlan(plan)});
@@ -146,6 +148,9 @@ std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& o
   out.skipped = true;
   out.result.output = placement.final_path;
   out.result.iteration = IterationOf(plan);
+  const auto made = checkpoint::Checkpoint::Open(placement.final_path);
+  out.result.format = FormatOf(made->format());
+  out.result.files = made->files().size();
   out.marker_warning = UpdateMarker(placement, options.marker, options.durability).warning;
   return out;
 }
@@ -184,6 +189,8 @@ Outcome CarryOut(const plan::Plan& plan, const CarryOutOptions& options, const O
   CheckIdentical(prepared.view);
   Outcome out;
   out.result = ResultOf(plan, prepared);
+  out.planned_tensor_bytes = transform::DataBytes(prepared.view);
+  for (const transform::Tensor& tensor : prepared.view.tensors) out.planned_chunks += tensor.chunks.size();
   out.result.seconds.discovery = SecondsSince(start);
   const auto staging = Staging::Begin(prepared.placement, {.durability = options.durability, .marker = options.marker});
   const ExecuteOptions execute{.threads = options.threads,

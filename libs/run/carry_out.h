@@ -45,6 +45,8 @@ struct Outcome {
   bool staged = false;                 // result.output is the staged directory
   std::vector<std::string> warnings;   // one line each, without id
   std::vector<std::string> notes;
+  uint64_t planned_tensor_bytes = 0;   // of the result's tensor data
+  uint64_t planned_chunks = 0;         // that it is stored in
   std::string marker_warning;          // why the marker was left alone; empty when it was not
 };
 
