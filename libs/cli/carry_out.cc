@@ -49,10 +49,13 @@ void PrintSummary(Diagnostics& diagnostics, const plan::Plan& plan, const run::O
   const plan::Result& result = outcome.result;
   diagnostics.Note(Cat(outcome.staged ? "staged, not published: " : "published: ", result.output));
   if (plan::FindStep<plan::MergeStep>(plan)) {
+    const std::vector<double> weights = plan::Weights(plan);
+    for (size_t i = 0; i < plan.inputs.size(); ++i) diagnostics.Note(Cat("input ", i, ": weight ", FormatDouble(weights[i]), ", ", plan.inputs[i].path));
     diagnostics.Note(Cat("averaged ", result.averaged_tensors, " tensors, copied ", result.copied_extra_states, " extra states"));
   }
   for (const plan::LeftOut& left : result.left_out) diagnostics.Note(LeftOutLine(left));
   for (const std::string& note : outcome.notes) diagnostics.Note(note);
+  diagnostics.Note(Cat("planned ", outcome.planned_tensor_bytes, " tensor bytes in ", outcome.planned_chunks, " chunks, all on one rank"));
   diagnostics.Note(Cat("read ", FormatBytes(result.bytes_read), " (", Rate(result.bytes_read, result.seconds.total), "), wrote ", FormatBytes(result.bytes_written),
                        " (", Rate(result.bytes_written, result.seconds.total), ") in ", result.files, " files"));
   diagnostics.Note(Cat("discovery ", Seconds(result.seconds.discovery), ", load ", Seconds(result.seconds.load), ", accumulation ", Seconds(result.seconds.accumulation),
@@ -92,6 +95,20 @@ std::vector<Option> CarryOutOptions() {
                  }});
 }
 
+void CheckCarryOutOptions(const Args& args) {
+  ReadRunSettings(args);
+  ReadTargetSettings(args);
+  RefuseTogether(args, {"--dry-run", "--report"});
+  RefuseTogether(args, {"--dry-run", "--if-same"});
+  RefuseTogether(args, {"--dry-run", "--stage-only"});
+}
+
+void RefuseCarryOutOptions(const Args& args, std::string_view why) {
+  for (const char* name : {"--dry-run", "--threads", "--progress", "--report", "--no-fsync", "--force-marker", "--if-same", "--stage-only", "--ignore-free-space"}) {
+    if (args.Has(name)) throw UsageError("usage.missing_option", Cat("option ", args.NameUsed(name), " ", why));
+  }
+}
+
 void ApplyTarget(const Args& args, plan::Plan& plan) {
   const TargetSettings target = ReadTargetSettings(args);
   if (target.iteration) plan.target = static_cast<int64_t>(*target.iteration);
@@ -105,11 +122,15 @@ int CarryOutPlan(Context& context, const plan::Plan& plan, const std::string& ou
   Diagnostics& diagnostics = context.diagnostics;
   std::unique_ptr<Progress> progress;
   run::Observer observer;
-  observer.finding = [&](const plan::Finding& finding) { diagnostics.Note(Cat(finding.message, " [", finding.id, "]")); };
+  observer.finding = [&](const plan::Finding& finding) {
+    const auto severity = finding.severity == plan::Severity::kError ? Diagnostics::Finding::kError : Diagnostics::Finding::kWarning;
+    diagnostics.PrintFinding(severity, finding.id, finding.message);
+  };
   observer.begin = [&](uint64_t total_bytes) {
     progress = std::make_unique<Progress>(context.streams, settings.progress, "writing", total_bytes);
     return [&](uint64_t bytes) { progress->Add(bytes); };
   };
+  if (settings.report) run::CheckReport(*settings.report);
   if (settings.dry_run == DryRun::kYes) {
     context.streams.Print(json::Write(ToJson(run::DryRun(plan, options, observer)), {.indent = 2}));
     return 0;
@@ -121,8 +142,7 @@ int CarryOutPlan(Context& context, const plan::Plan& plan, const std::string& ou
   } catch (const Error& error) {
     progress.reset();
     if (error.id() != "run.interrupted") throw;
-    diagnostics.PrintError(error);
-    throw SilentExit{128 + run::StopSignal()};
+    throw Error(static_cast<Code>(128 + run::StopSignal()), error.id(), error.message());
   }
   progress.reset();
   if (outcome.skipped) {

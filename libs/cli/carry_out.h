@@ -5,6 +5,7 @@
 #define CK_CLI_CARRY_OUT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/cli/command.h"
@@ -15,6 +16,13 @@ namespace ck::cli {
 
 // RunOptions and TargetOptions, and --if-same, --stage-only, --ignore-free-space.
 std::vector<Option> CarryOutOptions();
+
+// What can be said of these options before anything is opened. Throws usage.bad_value, usage.conflict.
+void CheckCarryOutOptions(const Args& args);
+
+// For a command that carries nothing out: throws usage.missing_option "option --dry-run WHY" for the first of them that is given. --iteration and --release are
+// part of the plan and stay allowed.
+void RefuseCarryOutOptions(const Args& args, std::string_view why);
 
 // Puts --iteration and --release into the plan's target.
 void ApplyTarget(const Args& args, plan::Plan& plan);

@@ -31,6 +31,10 @@ void Diagnostics::PrintError(const Error& error) {
 
 void Diagnostics::PrintAnswerNo(std::string_view id, std::string_view message) { PrintLine("error", id, message, 1); }
 
+void Diagnostics::PrintFinding(Finding severity, std::string_view id, std::string_view message) {
+  PrintLine(severity == Finding::kError ? "error" : "warning", id, message, 0);
+}
+
 void Diagnostics::Warn(std::string_view id, std::string_view message) { PrintLine("warning", id, message, 0); }
 
 void Diagnostics::Note(std::string_view message) {

@@ -1,8 +1,8 @@
 // Errors, warnings and notes for people, one line each on stderr.
 //
 // Text     "ck-merge: MESSAGE [id]", "ck-merge: warning: MESSAGE [id]", "ck-merge: MESSAGE".
-// JSON     {"tool":...,"severity":"error"|"warning"|"note","id":...,"message":...,"exit":...}; only errors have
-//          "exit", notes have no "id".
+// JSON     {"tool":...,"severity":"error"|"warning"|"note","id":...,"message":...,"exit":...}; only the line of a
+//          non-zero exit has "exit", notes have no "id". A finding has the severity it was found with.
 // Threads. All functions may be called from any thread.
 #ifndef CK_CLI_DIAGNOSTICS_H_
 #define CK_CLI_DIAGNOSTICS_H_
@@ -30,6 +30,10 @@ class Diagnostics {
   void PrintError(const Error& error);
   // The same for exit 1: "the answer is no" is not an error, but its line has an id too.
   void PrintAnswerNo(std::string_view id, std::string_view message);
+  // One of several faults that a check found, shown at every verbosity; the line of the exit follows. In text a fault
+  // reads like an error, a finding of severity warning like a warning.
+  enum class Finding { kError, kWarning };
+  void PrintFinding(Finding severity, std::string_view id, std::string_view message);
   // Shown at every verbosity. `id` as in ck::Error.
   void Warn(std::string_view id, std::string_view message);
   // Shown unless quiet.

@@ -1,5 +1,7 @@
 #include "tools/ck-merge/merge_tool.h"
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "libs/base/error.h"
@@ -30,7 +32,8 @@ plan::Plan ManualPlan(const Options& options, cli::Diagnostics& diagnostics) {
     weights.push_back(input.weight);
   }
   if (plan.inputs.size() < options.range.min_checkpoints) {
-    throw InputError("select.too_few", Cat(plan.inputs.size(), " inputs are given, --min-checkpoints wants ", options.range.min_checkpoints));
+    const size_t count = plan.inputs.size();
+    throw InputError("select.too_few", Cat(count, count == 1 ? " input is" : " inputs are", " given, --min-checkpoints wants ", options.range.min_checkpoints));
   }
   if (options.normalize) weights = coefficients::Normalize(weights);
   for (size_t i = 0; i < weights.size(); ++i) plan.inputs[i].weight = weights[i];
@@ -66,10 +69,14 @@ plan::Plan InitialPlan(const Options& options, cli::Context& context) {
   return cli::ReadPlan(context.streams, options.plan_file);
 }
 
-void AddStep(const Options& options, plan::Plan& plan) {
+void AddStep(const Options& options, plan::Plan& plan, cli::Diagnostics& diagnostics) {
   if (plan::FindStep<plan::MergeStep>(plan)) throw InputError("merge.step_exists", "the plan has a merge step already");
   plan::MergeStep step = options.step;
-  if (options.common_path) step.common_from = pipeline::ResolveInput(*options.common_path).input.path;
+  if (options.common_path) {
+    const pipeline::NamedInput common = pipeline::ResolveInput(*options.common_path);
+    if (!common.note.empty()) diagnostics.Note(common.note);
+    step.common_from = common.input.path;
+  }
   plan.steps.emplace_back(std::move(step));
 }
 
@@ -86,12 +93,22 @@ void WarnAboutWeights(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   for (const coefficients::Warning& warning : coefficients::Warnings(weights, normalized)) diagnostics.Warn(warning.id, warning.message);
 }
 
+// The same checkpoint twice counts with the sum of its weights: legal, and rarely meant.
+void WarnAboutRepeats(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
+  std::set<std::string> seen;
+  for (const plan::Input& input : plan.inputs) {
+    if (!seen.insert(input.path).second) diagnostics.Warn("merge.input_repeated", Cat("input ", Quote(input.path, 4096), " is given more than once; its weights add up"));
+  }
+}
+
 }  // namespace
 
 int Run(cli::Context& context) {
   const Options options = ReadOptions(context.args);
   plan::Plan plan = InitialPlan(options, context);
-  AddStep(options, plan);
+  AddStep(options, plan, context.diagnostics);
+  if (options.end_ignored) context.diagnostics.Warn("merge.end_ignored", "--end-checkpoint without --start-checkpoint selects nothing: the inputs are those given with their weights");
+  WarnAboutRepeats(plan, context.diagnostics);
   cli::ApplyTarget(context.args, plan);
   WarnAboutWeights(plan, context.diagnostics);
   plan.producer = {"ck-merge", std::string(kVersion)};

@@ -1,7 +1,7 @@
 // ck-merge: adds the weighted sum to a plan, or makes a plan from inputs and weights; carries it out with --output.
 //
 // Errors. Those of options.h, libs/plan, libs/coefficients, libs/checkpoint/select.h; merge.step_exists (kInput); with --output those of libs/run/carry_out.h.
-//         Warnings: coeffs.negative_weight, coeffs.sum_not_one.
+//         Warnings: coeffs.negative_weight, coeffs.sum_not_one, merge.input_repeated, merge.end_ignored.
 // Manual. docs/manual/ck-merge.md.
 #ifndef CK_TOOLS_CK_MERGE_MERGE_TOOL_H_
 #define CK_TOOLS_CK_MERGE_MERGE_TOOL_H_

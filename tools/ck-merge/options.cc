@@ -57,6 +57,9 @@ plan::SaveDtype ReadDtype(const std::string& name) {
 plan::MergeStep ReadStep(const cli::Args& args) {
   cli::RefuseTogether(args, {"--dtype", "--merge-save-dtype"});
   cli::RefuseTogether(args, {"--common-from", "--common-state-checkpoint"});
+  if (args.Has("--cast-all") && !args.Has("--dtype") && !args.Has("--merge-save-dtype")) {
+    throw UsageError("usage.missing_option", "option --cast-all needs --dtype: which dtype to cast to");
+  }
   plan::MergeStep step;
   step.dtype = ReadDtype(args.Has("--merge-save-dtype") ? args.GetOr("--merge-save-dtype", "same") : args.GetOr("--dtype", "same"));
   step.cast_all = args.Has("--cast-all") || (args.Has("--merge-save-dtype") && step.dtype != plan::SaveDtype::kSame);
@@ -123,6 +126,7 @@ void ReadInputs(const cli::Args& args, Options& out) {
   out.source = Options::Source::kManual;
   out.normalize = args.Has("--normalize");
   out.range.min_checkpoints = ReadMinCheckpoints(args);
+  out.end_ignored = args.Has("--end-checkpoint");
   for (const std::string& path : paths) out.inputs.push_back(ParseWeightedPath(args.Has("--merge-inputs") ? "--merge-inputs" : "operand", path));
 }
 
@@ -164,6 +168,8 @@ Options ReadOptions(const cli::Args& args) {
   out.step = ReadStep(args);
   out.common_path = args.Get("--common-state-checkpoint");
   out.output = args.Get("--output");
+  cli::CheckCarryOutOptions(args);
+  if (!out.output) cli::RefuseCarryOutOptions(args, "needs --output: without it the plan is printed and nothing is carried out");
   return out;
 }
 

@@ -29,6 +29,7 @@ struct Options {
   std::string style;
   std::string seed = "0";
   bool normalize = false;
+  bool end_ignored = false;  // --end-checkpoint without --start-checkpoint: no range, as in the program replaced
 
   plan::MergeStep step;
   std::optional<std::string> common_path;  // a checkpoint or a root; resolved by the tool

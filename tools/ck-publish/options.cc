@@ -16,6 +16,18 @@ void RefuseOperands(const cli::Args& args, const char* option, size_t allowed) {
   throw UsageError("usage.extra_operand", Cat("operand ", Quote(args.operands()[allowed]), " is not taken with ", option));
 }
 
+// What only a run that writes data can obey.
+void RefuseRunOptions(const cli::Args& args, const char* action) {
+  for (const char* option : {"--dry-run", "--threads", "--progress", "--if-same", "--stage-only", "--ignore-free-space", "--iteration", "--release"}) {
+    cli::RefuseTogether(args, {action, option});
+  }
+}
+
+// A plan's name where only OUT stands: OUT was forgotten.
+void RefusePlanAsOutput(const std::string& output) {
+  if (IsPlanName(output)) throw UsageError("usage.missing_operand", Cat(Quote(output), " is a plan, and no OUT is given: where the result goes"));
+}
+
 }  // namespace
 
 cli::Command CommandLine() {
@@ -40,16 +52,19 @@ cli::Command CommandLine() {
 
 Options ReadOptions(const cli::Args& args) {
   cli::RefuseTogether(args, {"--staged", "--gc"});
-  cli::RefuseTogether(args, {"--staged", "--stage-only"});
+  cli::CheckCarryOutOptions(args);
   Options out;
   if (args.Has("--gc")) {
     RefuseOperands(args, "--gc", 0);
+    RefuseRunOptions(args, "--gc");
+    for (const char* option : {"--report", "--no-fsync", "--force-marker"}) cli::RefuseTogether(args, {"--gc", option});
     out.action = Options::Action::kGc;
     out.source = args.Get("--gc");
     return out;
   }
   if (args.Has("--staged")) {
     RefuseOperands(args, "--staged", 1);
+    RefuseRunOptions(args, "--staged");
     out.action = Options::Action::kStaged;
     out.source = args.Get("--staged");
     if (!args.operands().empty()) out.output = args.operands()[0];
@@ -57,6 +72,7 @@ Options ReadOptions(const cli::Args& args) {
   }
   if (args.operands().empty()) throw UsageError("usage.missing_operand", "no OUT is given: where the result goes");
   out.output = args.operands().back();
+  RefusePlanAsOutput(*out.output);
   if (args.operands().size() == 2) {
     out.source = args.operands()[0];
     out.action = IsPlanName(*out.source) ? Options::Action::kPlan : Options::Action::kCopy;

@@ -16,6 +16,7 @@
 #include "libs/plan/plan.h"
 #include "libs/run/finish_staged.h"
 #include "libs/run/gc.h"
+#include "libs/run/report_file.h"
 #include "tools/ck-publish/options.h"
 
 namespace ck::publish {
@@ -39,8 +40,10 @@ int Copy(cli::Context& context, const Options& options) {
 }
 
 int PublishStaged(cli::Context& context, const Options& options) {
+  const cli::RunSettings settings = cli::ReadRunSettings(context.args);
+  if (settings.report) run::CheckReport(*settings.report);
   const bool force = cli::ReadTargetSettings(context.args).marker == cli::Marker::kForce;
-  const bool no_sync = cli::ReadRunSettings(context.args).fsync == cli::Fsync::kNo;
+  const bool no_sync = settings.fsync == cli::Fsync::kNo;
   const run::Finished finished = run::FinishStaged({.staged = *options.source,
                                                     .output = options.output,
                                                     .durability = no_sync ? fs::Durability::kNoSync : fs::Durability::kSync,
@@ -48,7 +51,9 @@ int PublishStaged(cli::Context& context, const Options& options) {
   for (const std::string& warning : finished.warnings) context.diagnostics.Warn("publish.warning", warning);
   if (!finished.marker_warning.empty()) context.diagnostics.Warn("publish.marker_kept", finished.marker_warning);
   context.diagnostics.Note(Cat("published: ", finished.result.output));
-  context.streams.Print(json::Write(plan::ToJson(finished.result), {.indent = 2}));
+  const std::string document = json::Write(plan::ToJson(finished.result), {.indent = 2});
+  if (settings.report) run::WriteReport(*settings.report, document);
+  context.streams.Print(document);
   return 0;
 }
 
