@@ -43,7 +43,8 @@ void ThrowFindings(const std::vector<plan::Finding>& findings, const Observer& o
   for (const plan::Finding& finding : findings) {
     if (observer.finding) observer.finding(finding);
   }
-  throw InputError("pipeline.checks_failed", Cat(findings.size(), " checks failed, the first: ", findings[0].message));
+  throw InputError("pipeline.checks_failed", observer.finding ? Cat(findings.size(), " checks failed; nothing was written")
+                                                              : Cat(findings.size(), " checks failed, the first: ", findings[0].message));
 }
 
 // What is recorded as the maker of an output: not the tool that was typed, because the output is a function of the plan.
