@@ -15,8 +15,9 @@ enum class SidecarRule {
 inline constexpr size_t kMaxSidecarFiles = 10'000;  // a tokenizer has a dozen
 inline constexpr size_t kMaxSidecarDepth = 8;       // folders within folders
 
-// Adds the sidecars of `source` to the view, and a note for each that is left out. Beside safetensors no other weights or indexes go along. A modelopt_state folder is refused (pipeline.modelopt_state): the
-// weights beside it are quantised, which ck does not understand.
+// Adds the sidecars of `source` to the view, and a note for each that is left out. Beside safetensors no other weights or indexes go along. A
+// modelopt_state folder is refused (pipeline.modelopt_state): the weights beside it are quantised, which ck does not understand. Errors also:
+// pipeline.sidecar_limit (kInput).
 void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transform::View& view);
 
 }  // namespace ck::pipeline
