@@ -25,7 +25,7 @@ struct StateLimits {
   // Containers in containers. The document around the state takes some of the levels that JSON may have.
   size_t levels = json::kMaxDepth - 8;
   // Values in all: shared parts count at each place. The common state of a large model has some 100,000.
-  uint64_t values = 2'000'000;
+  uint64_t values = 500'000;
   // Bytes of text in all.
   uint64_t text_bytes = uint64_t{256} << 20;
   // Of the text of one bytes or object; a str is whole or not there.

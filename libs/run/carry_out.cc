@@ -8,7 +8,6 @@
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
-#include "libs/base/version.h"
 #include "libs/fs/read.h"
 #include "libs/pipeline/pipeline.h"
 #include "libs/pipeline/source_checks.h"
@@ -17,6 +16,7 @@
 #include "libs/run/index_file.h"
 #include "libs/run/layout.h"
 #include "libs/run/placement.h"
+#include "libs/run/plan_layout.h"
 #include "libs/run/publish.h"
 #include "libs/run/signals.h"
 #include "libs/run/format.h"
@@ -47,15 +47,6 @@ void ThrowFindings(const std::vector<plan::Finding>& findings, const Observer& o
                                                               : Cat(findings.size(), " checks failed, the first: ", findings[0].message));
 }
 
-// What is recorded as the maker of an output: not the tool that was typed, because the output is a function of the plan.
-constexpr char kProducer[] = "ck";
-
-// The plan as it is written beside the data.
-std::string RecordedPlan(plan::Plan plan) {
-  plan.producer = {kProducer, std::string(kVersion)};
-  return plan::Encode(plan);
-}
-
 // Everything that is known before the first byte is written.
 struct Prepared {
   Placement placement;
@@ -69,27 +60,16 @@ std::vector<std::string> InputPaths(const transform::View& view) {
   return paths;
 }
 
-Layout LayOut(const plan::Plan& plan, const transform::View& view) {
-  if (view.format != checkpoint::Format::kSafetensors) return LayOutDcp(view);
-  SafetensorsLimits limits;
-  if (const auto* split = plan::FindStep<plan::SplitStep>(plan)) limits.max_shard_size = split->max_shard_size;
-  return LayOutSafetensors(view, limits);
-}
-
 Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const Observer& observer) {
   plan::CheckRunnable(plan);
   Prepared out;
   out.placement = Place(options.output, plan.target, MarkersOf(plan));
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
-  out.view = pipeline::BuildView(plan, inputs, Cat(kProducer, " ", kVersion));
+  out.view = pipeline::BuildView(plan, inputs, Producer());
   CheckTarget(out.placement, InputPaths(out.view));
   ThrowFindings(pipeline::CheckSourceFiles(out.view), observer);
-  out.layout = LayOut(plan, out.view);
-  // In front: metadata.json, which marks the directory complete, stays last.
-  out.layout.small_files.insert(out.layout.small_files.begin(), {.name = kPlanFile, .content = RecordedPlan(plan)});
-  out.layout.total_bytes += out.layout.small_files[0].content.size();
-  for (const transform::SidecarFile& sidecar : out.view.sidecars) out.layout.total_bytes += sidecar.bytes;
+  out.layout = LayOutPlan(plan, out.view);
   return out;
 }
 

@@ -9,20 +9,17 @@
 #include "libs/base/checked.h"
 #include "libs/base/error.h"
 #include "libs/base/text.h"
-#include "libs/base/version.h"
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/checkpoint/common_state.h"
 #include "libs/pipeline/pipeline.h"
 #include "libs/run/file_names.h"
 #include "libs/run/layout.h"
+#include "libs/run/plan_layout.h"
 #include "libs/tensor/dtype.h"
 #include "libs/transform/view.h"
 
 namespace ck::meta {
 namespace {
-
-// The tool that most often carries a plan out; its name stands in the result's ck-plan.json and provenance.
-constexpr std::string_view kPublisher = "ck-publish";
 
 void ThrowFindings(const std::vector<plan::Finding>& findings, cli::Diagnostics& diagnostics) {
   if (findings.empty()) return;
@@ -35,11 +32,7 @@ transform::View ViewOf(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   plan::CheckRunnable(plan);
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), diagnostics);
-  transform::View view = pipeline::BuildView(plan, inputs, Cat(kPublisher, " ", kVersion));
-  if (view.format == checkpoint::Format::kSafetensors) {
-    throw InputError("pipeline.unsupported_step", "writing safetensors is not available in this version");
-  }
-  return view;
+  return pipeline::BuildView(plan, inputs, run::Producer());
 }
 
 // "text [id]" -> a warning with that id.
@@ -76,22 +69,21 @@ void AddTensors(const transform::View& view, const run::Layout& layout, ChunkLis
 
 File::Kind KindOf(const std::string& name) {
   if (name == checkpoint::kCommonFile) return File::Kind::kCommonState;
+  if (name == run::kPlanFile) return File::Kind::kSidecar;
   return File::Kind::kMetadata;
 }
 
 // Everything that carrying the plan out would put into the directory.
-std::vector<File> FilesOf(const plan::Plan& plan, const transform::View& view, const run::Layout& layout) {
+std::vector<File> FilesOf(const transform::View& view, const run::Layout& layout) {
   std::vector<File> out;
   for (const run::OutputFile& file : layout.files)
     out.push_back({.name = file.name, .size_bytes = file.size_bytes, .kind = File::Kind::kData});
   for (const run::SmallFile& file : layout.small_files)
     out.push_back({.name = file.name, .size_bytes = file.content.size(), .kind = KindOf(file.name)});
+  if (layout.index)
+    out.push_back({.name = layout.index->name, .size_bytes = layout.index->content.size(), .kind = File::Kind::kMetadata});
   for (const transform::SidecarFile& file : view.sidecars)
     out.push_back({.name = file.name, .size_bytes = file.bytes, .kind = File::Kind::kSidecar});
-  plan::Plan published = plan;
-  published.producer = {std::string(kPublisher), std::string(kVersion)};
-  out.push_back(
-      {.name = run::kPlanFile, .size_bytes = plan::Encode(published).size(), .kind = File::Kind::kSidecar});
   std::sort(out.begin(), out.end(), [](const File& a, const File& b) { return a.name < b.name; });
   return out;
 }
@@ -110,7 +102,7 @@ std::string ReadObject(const transform::View& view, const std::string& name) {
 Contents FromPlan(const plan::Plan& plan, ChunkLists chunk_lists, cli::Diagnostics& diagnostics) {
   const auto view = std::make_shared<transform::View>(ViewOf(plan, diagnostics));
   Report(*view, diagnostics);
-  const run::Layout layout = run::LayOutDcp(*view);
+  const run::Layout layout = run::LayOutPlan(plan, *view);
   Contents out;
   out.meta.format = Name(view->format);
   AddTensors(*view, layout, chunk_lists, out.meta);
@@ -119,7 +111,7 @@ Contents FromPlan(const plan::Plan& plan, ChunkLists chunk_lists, cli::Diagnosti
                                 .bytes = item.total_bytes,
                                 .file = layout.files[item.file].name});
   }
-  out.files = FilesOf(plan, *view, layout);
+  out.files = FilesOf(*view, layout);
   if (view->common) {
     out.meta.common_form = plan::CommonForm::kCommonPt;
     out.common = State{.graph = std::move(view->common->graph), .root = view->common->root};

@@ -25,8 +25,8 @@ Contents ReadContents(const Options& options, cli::Context& context) {
 void FilterContents(const Options& options, Contents& contents, cli::Diagnostics& diagnostics) {
   Filter(options.filter, contents);
   if (options.filter.empty() || !contents.meta.tensors.empty() || !contents.meta.objects.empty()) return;
-  diagnostics.Warn("meta.no_match", Cat("no name matches the filter, of ", contents.all_tensors, " tensors and ",
-                                        contents.all_objects, " objects"));
+  diagnostics.Warn("meta.no_match", Cat("no name matches the filter (tensors: ", contents.all_tensors, ", objects: ",
+                                        contents.all_objects, ")"));
 }
 
 std::string ShowArgs(const Options& options, Contents& contents, cli::Diagnostics& diagnostics) {
