@@ -12,6 +12,7 @@
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/checkpoint/common_state.h"
 #include "libs/pipeline/pipeline.h"
+#include "libs/pipeline/source_checks.h"
 #include "libs/run/file_names.h"
 #include "libs/run/layout.h"
 #include "libs/run/plan_layout.h"
@@ -24,15 +25,18 @@ namespace {
 void ThrowFindings(const std::vector<plan::Finding>& findings, cli::Diagnostics& diagnostics) {
   if (findings.empty()) return;
   if (findings.size() == 1) throw InputError(findings[0].id, findings[0].message);
-  for (const plan::Finding& finding : findings) diagnostics.Note(Cat(finding.message, " [", finding.id, "]"));
-  throw InputError("pipeline.checks_failed", Cat(findings.size(), " checks failed, the first: ", findings[0].message));
+  for (const plan::Finding& finding : findings)
+    diagnostics.PrintFinding(cli::Diagnostics::Finding::kError, finding.id, finding.message);
+  throw InputError("pipeline.checks_failed", Cat(findings.size(), " checks failed; the plan cannot be carried out"));
 }
 
 transform::View ViewOf(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   plan::CheckRunnable(plan);
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), diagnostics);
-  return pipeline::BuildView(plan, inputs, run::Producer());
+  transform::View view = pipeline::BuildView(plan, inputs, run::Producer());
+  ThrowFindings(pipeline::CheckSourceFiles(view), diagnostics);
+  return view;
 }
 
 // "text [id]" -> a warning with that id.

@@ -9,7 +9,7 @@
 namespace ck::meta {
 
 // Runs the checks that carrying out runs. Errors: those of plan::CheckRunnable and libs/pipeline, the findings of the
-// checks (pipeline.checks_failed when there are several, each as a note before it).
+// checks (pipeline.checks_failed when there are several, each on a line before it).
 Contents FromPlan(const plan::Plan& plan, ChunkLists chunk_lists, cli::Diagnostics& diagnostics);
 
 }  // namespace ck::meta
