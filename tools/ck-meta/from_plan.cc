@@ -42,7 +42,7 @@ transform::View ViewOf(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
 // "text [id]" -> a warning with that id.
 void Warn(const std::string& line, cli::Diagnostics& diagnostics) {
   const size_t open = line.rfind(" [");
-  if (open == std::string::npos || !EndsWith(line, "]")) return diagnostics.Warn("meta.result", line);
+  Check(open != std::string::npos && EndsWith(line, "]"), "a warning of a view ends in its id");
   diagnostics.Warn(line.substr(open + 2, line.size() - open - 3), line.substr(0, open));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,31 @@ TEST_F(MetaToolTest, AnUnknownClassIsNamedAndLosesNothing) {
   const std::string globals = Run({"--show-globals", "--table"});
   EXPECT_NE(globals.find("posix.system  no     yes         1  common state"), std::string::npos) << globals;
   EXPECT_NE(globals.find("1 name, 1 that ck does not know"), std::string::npos) << globals;
+}
+
+TEST_F(MetaToolTest, OddMetadataIsAWarning) {
+  Save({"w"});
+  std::ofstream(Path() + "/.metadata", std::ios::binary | std::ios::app) << "more";
+  const json::Value document = Document();
+  EXPECT_TRUE(ErrorHas("[meta.odd_metadata]")) << error_;
+  EXPECT_EQ(document.AsObject()->Find("tensors")->AsArray()->size(), 1u);
+}
+
+TEST_F(MetaToolTest, OnlyTheArgumentsAreCounted) {
+  pickle::Graph graph;
+  const pickle::Ref type = graph.NewGlobal("argparse", "Namespace");
+  const auto make = [&] {
+    const pickle::Ref made = graph.NewObject(pickle::Form::kNewObj, type, graph.NewTuple({}));
+    graph.SetAttribute(made, "lr", graph.NewFloat(0.5));
+    return made;
+  };
+  const pickle::Ref root = graph.NewDict();
+  graph.DictSet(root, "args", make());
+  graph.DictSet(root, "other", make());
+  SaveCommon(graph, root);
+  const std::string table = Run({"--table"});
+  EXPECT_NE(table.find("args          Namespace of 1 argument (--args shows them)\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("other         Namespace(lr=0.5)\n"), std::string::npos) << table;
 }
 
 TEST_F(MetaToolTest, ABombIsCutAndTheRestIsThere) {
