@@ -119,9 +119,10 @@ void WarnAboutBothForms(const Checkpoint& from, const checkpoint::CommonState& c
   } catch (const Error& error) {
     embedded = Cat("which cannot be read: ", error.message());
   }
-  diagnostics.Warn("common.both_forms", Cat("the common state is there twice: common.pt (iteration ",
-                                            Describe(common.iteration()), ") and ", checkpoint::kEmbeddedCommonKey, " (",
-                                            embedded, "); common.pt is shown, it is the one that Megatron loads"));
+  diagnostics.Warn("common.both_forms",
+                   Cat("the common state is there twice: common.pt (iteration ", Describe(common.iteration()), ") and ",
+                       checkpoint::kEmbeddedCommonKey, " (", embedded,
+                       "); common.pt is shown, it is the one that Megatron loads"));
 }
 
 plan::CommonForm ToForm(checkpoint::CommonForm form) {

@@ -85,7 +85,8 @@ std::vector<File> FilesOf(const transform::View& view, const run::Layout& layout
   for (const run::SmallFile& file : layout.small_files)
     out.push_back({.name = file.name, .size_bytes = file.content.size(), .kind = KindOf(file.name)});
   if (layout.index)
-    out.push_back({.name = layout.index->name, .size_bytes = layout.index->content.size(), .kind = File::Kind::kMetadata});
+    out.push_back(
+        {.name = layout.index->name, .size_bytes = layout.index->content.size(), .kind = File::Kind::kMetadata});
   for (const transform::SidecarFile& file : view.sidecars)
     out.push_back({.name = file.name, .size_bytes = file.bytes, .kind = File::Kind::kSidecar});
   std::sort(out.begin(), out.end(), [](const File& a, const File& b) { return a.name < b.name; });

@@ -20,8 +20,8 @@ cli::Command CommandLine() {
       .usage = {"ck-meta [--include GLOB]... [--exclude GLOB]... [--chunks] [PATH]", "ck-meta --args [PATH]",
                 "ck-meta --show-globals [PATH]"},
       .description =
-          "PATH is a checkpoint, a root (its marker or its newest complete checkpoint is used), or a plan: a file whose "
-          "name ends in .json, or - for stdin. Without PATH a plan is read from stdin.\n\n"
+          "PATH is a checkpoint, a root (its marker or its newest complete checkpoint is used), or a plan: a file "
+          "whose name ends in .json, or - for stdin. Without PATH a plan is read from stdin.\n\n"
           "No tensor data is read and nothing of a checkpoint is run. On a terminal it shows a table, in a pipe JSON.",
       .operands = {.name = "PATH", .min_count = 0, .max_count = 1},
       .options = cli::Concat(
@@ -30,8 +30,8 @@ cli::Command CommandLine() {
                 .aliases = {"-i"},
                 .arity = Arity::kRepeated,
                 .value = "GLOB",
-                .help = "List only tensors and objects (with --args: arguments) whose name matches one of these: * is any "
-                        "text, also with dots, ? one character, [a-c] a class.",
+                .help = "List only tensors and objects (with --args: arguments) whose name matches one of these: * is "
+                        "any text, also with dots, ? one character, [a-c] a class.",
                 .group = "Selection"},
                {.name = "--exclude",
                 .aliases = {"-x"},

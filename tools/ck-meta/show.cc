@@ -105,7 +105,8 @@ std::string TensorTable(const plan::Meta& meta, const Options& options) {
     table.AddRow(std::move(row));
     if (!tensor.chunk_list) continue;
     for (const plan::MetaChunk& chunk : *tensor.chunk_list)
-      table.AddRow({Cat("  at ", FormatDims(chunk.offset)), "", FormatDims(chunk.shape), "", "", chunk.file.value_or("-")});
+      table.AddRow(
+          {Cat("  at ", FormatDims(chunk.offset)), "", FormatDims(chunk.shape), "", "", chunk.file.value_or("-")});
   }
   return Cat("\n", table.Text(), collapsed.Text());
 }
@@ -194,7 +195,8 @@ std::string ContentsDocument(Contents contents, cli::Diagnostics& diagnostics) {
   plan::Meta& meta = contents.meta;
   if (contents.common) {
     checkpoint::StateJson state = checkpoint::StateToJson(contents.common->graph, contents.common->root);
-    if (state.cut) diagnostics.Warn("meta.state_cut", "the common state is larger than what is shown; parts read \"...\"");
+    if (state.cut)
+      diagnostics.Warn("meta.state_cut", "the common state is larger than what is shown; parts read \"...\"");
     meta.common_state = std::move(state.value);
   }
   for (const File& file : contents.files) meta.files.push_back({.name = file.name, .bytes = file.size_bytes});
