@@ -11,10 +11,12 @@
 #include "libs/base/text.h"
 #include "libs/checkpoint/testing/dcp_builder.h"
 #include "libs/cli/testing/string_streams.h"
+#include "libs/dcp/testing/metadata_builder.h"
 #include "libs/fs/test_directory.h"
 #include "libs/json/value.h"
 #include "libs/pickle/graph.h"
 #include "libs/plan/testing/schema_validator.h"
+#include "libs/tensor/box.h"
 #include "libs/torchsave/write.h"
 #include "tools/ck-meta/options.h"
 
@@ -126,6 +128,21 @@ TEST_F(MetaToolTest, OddMetadataIsAWarning) {
   const json::Value document = Document();
   EXPECT_TRUE(ErrorHas("[meta.odd_metadata]")) << error_;
   EXPECT_EQ(document.AsObject()->Find("tensors")->AsArray()->size(), 1u);
+}
+
+TEST_F(MetaToolTest, AnUnknownAttributeOfTheMetadataIsAWarning) {
+  Save({"w"});
+  dcp::MetadataBuilder metadata;
+  metadata.AddTensor("w", "uint8", {2}, {Box::Whole({2})});
+  const dcp::Item& item = builder_.metadata.tensors[0].chunks[0].item;
+  metadata.AddItem("w", Dims{0}, "__0_0.distcp", item.offset, item.length);
+  metadata.Set("future_field", metadata.NewObject("foo", "Bar"));
+  directory_.Write("x/.metadata", metadata.Build());
+  const json::Value document = Document();
+  EXPECT_EQ(document.AsObject()->Find("tensors")->AsArray()->size(), 1u);
+  EXPECT_TRUE(ErrorHas("'foo.Bar' [meta.unknown_class]")) << error_;
+  EXPECT_TRUE(ErrorHas("'future_field'")) << error_;
+  EXPECT_NE(Run({"--show-globals", "--table"}).find("foo.Bar  no     no          1  .metadata"), std::string::npos);
 }
 
 TEST_F(MetaToolTest, OnlyTheArgumentsAreCounted) {

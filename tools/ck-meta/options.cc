@@ -3,6 +3,7 @@
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/cli/common_options.h"
+#include "libs/compress/stream.h"
 
 namespace ck::meta {
 namespace {
@@ -54,6 +55,7 @@ cli::Command CommandLine() {
       .examples = {"ck-meta RUN --include '*.linear_fc1.weight'", "ck-meta RUN --args --json | jq .hidden_size",
                    "ck-ls RUN --latest | ck-retarget --to hybrid --pattern '*-*-' | ck-meta"},
       .exit_codes = {{1, ""}},
+      .libraries = {compress::LibraryVersion()},
   };
 }
 
