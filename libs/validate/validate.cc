@@ -1,0 +1,167 @@
+#include "libs/validate/validate.h"
+
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+#include "libs/checkpoint/checkpoint.h"
+#include "libs/checkpoint/detect.h"
+#include "libs/fs/read.h"
+#include "libs/pipeline/pipeline.h"
+#include "libs/validate/checks.h"
+#include "libs/validate/findings.h"
+
+namespace ck::validate {
+namespace {
+
+using checkpoint::Format;
+using CheckpointRef = std::shared_ptr<const Checkpoint>;
+
+constexpr char kNeedsDeep[] = "needs --deep";
+
+// One report over any number of checkpoints.
+class Validation {
+ public:
+  explicit Validation(const Options& options) : options_(options) {}
+
+  // Opens the checkpoint with `open` and checks it. Nullptr when it cannot be opened, which is then a finding.
+  CheckpointRef Check(const std::string& path, const std::function<CheckpointRef()>& open) {
+    Findings findings(path);
+    const CheckpointRef opened = Open(path, open, findings);
+    if (opened) {
+      CheckOpen(*opened, findings);
+    } else {
+      ++unopened_;
+    }
+    ++checkpoints_;
+    Append(findings.Take());
+    return opened;
+  }
+
+  void Append(std::vector<Finding> findings) {
+    findings_.insert(findings_.end(), std::make_move_iterator(findings.begin()), std::make_move_iterator(findings.end()));
+  }
+
+  plan::Report Finish() {
+    std::vector<plan::Checked> checked;
+    const bool any = unopened_ < checkpoints_;
+    const auto add = [&](std::string what, std::optional<std::string> note = {}) {
+      if (unopened_ > 0 && !note) note = Cat("not of ", unopened_, " of ", checkpoints_, " checkpoints, which could not be opened");
+      checked.push_back({.what = std::move(what), .looked_at = any, .note = std::move(note)});
+    };
+    checked.push_back({.what = "format, version and metadata", .looked_at = true, .note = {}});
+    add("data files: there, and as long as the metadata says");
+    add("coverage of every tensor by its chunks");
+    add("item headers: dtype, shape and storage size",
+        compressed_ > 0 ? std::optional(Cat("not of ", compressed_, " compressed items: ", kNeedsDeep)) : std::nullopt);
+    add("byte objects: archive and pickle");
+    add("common state, saved arguments against shapes, keys");
+    add("files beside the data");
+    if (inputs_compared_) add("the inputs against each other");
+    for (const char* what : {"tensor data (NaN, Inf)", "checksums: CRC-32 of records, SHA-256 of integrity.json"}) {
+      checked.push_back({.what = what, .looked_at = false, .note = kNeedsDeep});
+    }
+    return {.checked = std::move(checked), .findings = std::move(findings_)};
+  }
+
+  void set_inputs_compared() { inputs_compared_ = true; }
+
+ private:
+  CheckpointRef Open(const std::string& path, const std::function<CheckpointRef()>& open, Findings& findings) {
+    const auto info = fs::Stat(path);
+    if (!info) throw InputError("checkpoint.not_found", Cat(path, ": no such directory"));
+    if (info->type != fs::FileType::kDirectory) throw InputError("checkpoint.not_a_directory", Cat(path, ": is a file; a checkpoint is a directory"));
+    if (checkpoint::Detect(path, fs::ListDirectory(path)).kind == checkpoint::Kind::kSafetensors) CheckSafetensorsDirectory(path, findings);
+    if (findings.has_errors()) return nullptr;
+    try {
+      return open();
+    } catch (const Error& error) {
+      findings.AddCaught(error);
+      return nullptr;
+    }
+  }
+
+  void CheckOpen(const Checkpoint& checkpoint, Findings& findings) {
+    // The scan of a safetensors directory has said what its notes say.
+    if (checkpoint.format() != Format::kSafetensors) CheckMetadataNotes(checkpoint, findings);
+    CheckDataFiles(checkpoint, findings);
+    CheckItemPlacement(checkpoint, findings);
+    CheckCoverage(checkpoint, findings);
+    compressed_ += CheckItemHeaders(checkpoint, options_.threads, findings);
+    CheckObjects(checkpoint, findings);
+    CheckSurroundings(checkpoint, findings);
+    CheckCommonState(checkpoint, findings);
+    CheckKeys(checkpoint, findings);
+  }
+
+  const Options options_;
+  std::vector<Finding> findings_;
+  uint64_t checkpoints_ = 0, unopened_ = 0, compressed_ = 0;
+  bool inputs_compared_ = false;
+};
+
+// What an option of a merge to come would settle.
+bool DependsOnTheMerge(const Finding& finding) { return finding.id == "merge.training_state" || finding.id == "merge.not_floating"; }
+
+// The checks of a merge, also for a plan that has no merge step yet.
+std::vector<Finding> CompareInputs(const plan::Plan& plan, const transform::MergeInputs& inputs) {
+  if (plan::FindStep<plan::MergeStep>(plan)) return pipeline::CheckSteps(plan, inputs);
+  plan::Plan merging = plan;
+  merging.steps.insert(merging.steps.begin(), plan::MergeStep());
+  std::vector<Finding> findings = pipeline::CheckSteps(merging, inputs);
+  for (Finding& finding : findings) {
+    if (DependsOnTheMerge(finding)) finding.severity = Severity::kWarning;
+  }
+  return findings;
+}
+
+// Can the plan be carried out as it stands? A plan that has no step yet is not finished, and that is no fault.
+std::vector<Finding> CheckSteps(const plan::Plan& plan) {
+  if (plan.steps.empty()) return {};
+  try {
+    plan::CheckRunnable(plan);
+  } catch (const Error& error) {
+    return {{.id = error.id(), .severity = Severity::kError, .message = error.message(), .where = "the plan", .found = {}, .expected = {}, .source = {}}};
+  }
+  return {};
+}
+
+}  // namespace
+
+plan::Report CheckCheckpoints(const std::vector<std::string>& directories, const Options& options) {
+  Validation validation(options);
+  for (const std::string& directory : directories) {
+    const std::string path = fs::AbsolutePath(directory);
+    validation.Check(path, [&] { return Checkpoint::Open(path); });
+  }
+  return validation.Finish();
+}
+
+plan::Report CheckPlan(const plan::Plan& plan, const Options& options) {
+  if (plan.inputs.empty()) throw InputError("plan.no_inputs", "the plan has no inputs to check");
+  Validation validation(options);
+  transform::MergeInputs inputs;
+  bool all_open = true;
+  for (const plan::Input& input : plan.inputs) {
+    inputs.checkpoints.push_back(validation.Check(input.path, [&] { return pipeline::OpenInput(input); }));
+    all_open = all_open && inputs.checkpoints.back();
+  }
+  const auto* merge = plan::FindStep<plan::MergeStep>(plan);
+  if (const std::string* common = merge ? std::get_if<std::string>(&merge->common_from) : nullptr) {
+    inputs.common = validation.Check(*common, [&] { return Checkpoint::Open(*common); });
+    all_open = all_open && inputs.common;
+  }
+  std::vector<Finding> unfinished = CheckSteps(plan);
+  const bool comparable = all_open && unfinished.empty() && (merge || plan.inputs.size() > 1);
+  validation.Append(std::move(unfinished));
+  if (comparable) {
+    validation.Append(CompareInputs(plan, inputs));
+    validation.set_inputs_compared();
+  }
+  return validation.Finish();
+}
+
+}  // namespace ck::validate
