@@ -198,7 +198,8 @@ void CheckArguments(const Checkpoint& checkpoint, const pickle::Graph& graph, pi
   if (graph.kind(args) != pickle::Kind::kObject) return;
   const Arguments arguments(graph, args);
   CheckLayers(checkpoint, arguments, findings);
-  for (const Rule& rule : Rules(arguments).list()) ApplyRule(checkpoint, rule, findings);
+  const Rules rules(arguments);
+  for (const Rule& rule : rules.list()) ApplyRule(checkpoint, rule, findings);
 }
 
 }  // namespace ck::validate

@@ -3,7 +3,7 @@
 // Model.   Whatever is found is data: a plan::Report with findings of severity error or warning, each with a stable id (docs/manual/ck-validate.md
 //          lists them). An error that stops the reading of one checkpoint (a damaged `.metadata`) is a finding with that error's id.
 // Trust.   Input is hostile. At most kMaxFindingsPerId findings of one id and checkpoint are kept; the rest is counted.
-// Errors.  Only what leaves the question open is thrown: checkpoint.not_found and checkpoint.not_a_directory (kInput), whatever the environment
+// Errors.  Only what leaves the question open is thrown: a path that is not there or no directory (kInput: checkpoint.not_found, checkpoint.not_a_directory), whatever the environment
 //          does not let us read (kEnvironment), pipeline.input_changed (kPrecondition), plan.no_inputs (kInput).
 // Cost.    Near-linear in the number of chunks. One or two small reads per item.
 // Source.  docs/manual/ck-validate.md, docs/formats/*.md
