@@ -98,7 +98,6 @@ class HeaderReader {
 
 // Throws what is wrong with it.
 void CheckObject(const Checkpoint& checkpoint, const dcp::Object& object, Findings& findings) {
-  if (checkpoint.IsCompressed(object.item)) return;
   if (object.item.length > kMaxParsedObjectBytes) {
     zip::ReadArchive(*checkpoint.OpenItem(object.item));
     return;
@@ -120,15 +119,21 @@ uint64_t CheckItemHeaders(const Checkpoint& checkpoint, unsigned threads, Findin
   return compressed;
 }
 
-void CheckObjects(const Checkpoint& checkpoint, Findings& findings) {
+uint64_t CheckObjects(const Checkpoint& checkpoint, Findings& findings) {
+  uint64_t compressed = 0;
   for (const dcp::Object& object : checkpoint.objects()) {
     if (!IsThere(checkpoint, object.item) || checkpoint::IsCommonStateKey(object.name)) continue;
+    if (checkpoint.IsCompressed(object.item)) {
+      ++compressed;
+      continue;
+    }
     try {
       CheckObject(checkpoint, object, findings);
     } catch (const Error& error) {
       findings.AddCaught(error.At(Cat("the object ", Quote(object.name), " of ", Quote(checkpoint.files()[object.item.file].name))), object.name);
     }
   }
+  return compressed;
 }
 
 void CheckGlobals(const pickle::Graph& graph, const std::string& where, Findings& findings) {
@@ -142,7 +147,7 @@ void CheckGlobals(const pickle::Graph& graph, const std::string& where, Findings
   if (shown.size() < unknown.size()) shown.push_back("...");
   findings.AddWarning("pickle.unknown_global",
                       Cat(Quote(where), " names ", unknown.size(), unknown.size() == 1 ? " class or function" : " classes or functions",
-                          " that ck does not know; they were kept as data, nothing was imported or called: ", Join(shown, ", ")),
+                          " that ck does not know, kept as data, never imported or called: ", Join(shown, ", ")),
                       {.where = where, .found = Join(unknown, ", ")});
 }
 

@@ -77,7 +77,7 @@ void CheckMetadataNotes(const Checkpoint& checkpoint, Findings& findings) {
   const std::vector<std::string>& globals = checkpoint.metadata().unknown_globals;
   if (globals.empty()) return;
   findings.AddWarning("pickle.unknown_global",
-                      Cat("the metadata names classes or functions that ck does not know; they were kept as data, nothing was imported or called: ",
+                      Cat("the metadata names classes or functions that ck does not know, kept as data, never imported or called: ",
                           Quote(Join(globals, ", "))),
                       {.where = kFromMetadata, .found = Join(globals, ", ")});
 }

@@ -31,8 +31,9 @@ void CheckCoverage(const Checkpoint& checkpoint, Findings& findings);
 
 // The header of each tensor item against the metadata. Returns how many items were not looked at because they are stored compressed.
 uint64_t CheckItemHeaders(const Checkpoint& checkpoint, unsigned threads, Findings& findings);
-// Each byte object: the structure of its zip archive and, up to kMaxParsedObjectBytes, its pickle.
-void CheckObjects(const Checkpoint& checkpoint, Findings& findings);
+// Each byte object: the structure of its zip archive and, up to kMaxParsedObjectBytes, its pickle. Returns how many were not
+// looked at because they are stored compressed.
+uint64_t CheckObjects(const Checkpoint& checkpoint, Findings& findings);
 inline constexpr uint64_t kMaxParsedObjectBytes = uint64_t{16} << 20;  // extra states, rng, arguments; only optimizer objects are larger
 
 // Leftovers of writes, stale data files, metadata.json, integrity.json.

@@ -24,7 +24,7 @@ void Findings::Add(std::string_view id, plan::Severity severity, std::string mes
   Count& count = counts_.try_emplace(std::string(id)).first->second;
   count.severity = severity;
   if (++count.findings > kMaxFindingsPerId) return;
-  if (!StartsWith(message, path_)) message = Cat(path_, ": ", message);
+  if (message.find(path_) == std::string::npos) message = Cat(path_, ": ", message);
   findings_.push_back({.id = std::string(id), .severity = severity, .message = std::move(message), .where = std::move(details.where),
                        .found = std::move(details.found), .expected = std::move(details.expected), .source = std::move(details.source)});
 }

@@ -27,7 +27,7 @@ struct Details {
 
 class Findings {
  public:
-  // Messages begin with the path of the checkpoint.
+  // Every message names the path of the checkpoint: one that does not gets it in front.
   explicit Findings(std::string path) : path_(std::move(path)) {}
 
   void AddError(std::string_view id, std::string message, Details details = {});

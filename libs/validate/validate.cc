@@ -46,25 +46,18 @@ class Validation {
   }
 
   plan::Report Finish() {
-    std::vector<plan::Checked> checked;
-    const bool any = unopened_ < checkpoints_;
-    const auto add = [&](std::string what, std::optional<std::string> note = {}) {
-      if (unopened_ > 0 && !note) note = Cat("not of ", unopened_, " of ", checkpoints_, " checkpoints, which could not be opened");
-      checked.push_back({.what = std::move(what), .looked_at = any, .note = std::move(note)});
-    };
-    checked.push_back({.what = "format, version and metadata", .looked_at = true, .note = {}});
-    add("data files: there, and as long as the metadata says");
-    add("coverage of every tensor by its chunks");
-    add("item headers: dtype, shape and storage size",
-        compressed_ > 0 ? std::optional(Cat("not of ", compressed_, " compressed items: ", kNeedsDeep)) : std::nullopt);
-    add("byte objects: archive and pickle");
-    add("common state, saved arguments against shapes, keys");
-    add("files beside the data");
-    if (inputs_compared_) add("the inputs against each other");
-    for (const char* what : {"tensor data (NaN, Inf)", "checksums: CRC-32 of records, SHA-256 of integrity.json"}) {
-      checked.push_back({.what = what, .looked_at = false, .note = kNeedsDeep});
+    checked_.push_back({.what = "format, version and metadata", .looked_at = true, .note = {}});
+    AddChecked("data files: there, and as long as the metadata says");
+    AddChecked("coverage of every tensor by its chunks");
+    AddChecked("item headers: dtype, shape and storage size", compressed_items_);
+    AddChecked("byte objects: archive and pickle", compressed_objects_);
+    AddChecked("common state, saved arguments against shapes, keys");
+    AddChecked("files beside the data");
+    if (inputs_compared_) checked_.push_back({.what = "the inputs against each other", .looked_at = true, .note = {}});
+    for (const char* what : {"tensor data (NaN, Inf)", "checksums (CRC-32 of records, SHA-256 of integrity.json)"}) {
+      checked_.push_back({.what = what, .looked_at = false, .note = kNeedsDeep});
     }
-    return {.checked = std::move(checked), .findings = std::move(findings_)};
+    return {.checked = std::move(checked_), .findings = std::move(findings_)};
   }
 
   void set_inputs_compared() { inputs_compared_ = true; }
@@ -90,30 +83,42 @@ class Validation {
     CheckDataFiles(checkpoint, findings);
     CheckItemPlacement(checkpoint, findings);
     CheckCoverage(checkpoint, findings);
-    compressed_ += CheckItemHeaders(checkpoint, options_.threads, findings);
-    CheckObjects(checkpoint, findings);
+    compressed_items_ += CheckItemHeaders(checkpoint, options_.threads, findings);
+    compressed_objects_ += CheckObjects(checkpoint, findings);
     CheckSurroundings(checkpoint, findings);
     CheckCommonState(checkpoint, findings);
     CheckKeys(checkpoint, findings);
   }
 
+  // What is looked at in every checkpoint that can be opened, but for so many compressed parts.
+  void AddChecked(std::string what, uint64_t compressed = 0) {
+    std::vector<std::string> notes;
+    if (unopened_ > 0) notes.push_back(Cat("not in ", unopened_, " of ", checkpoints_, " checkpoints: cannot be opened"));
+    if (compressed > 0) notes.push_back(Cat("not of ", compressed, " compressed ones: ", kNeedsDeep));
+    checked_.push_back({.what = std::move(what),
+                        .looked_at = unopened_ < checkpoints_,
+                        .note = notes.empty() ? std::nullopt : std::optional(Join(notes, "; "))});
+  }
+
   const Options options_;
   std::vector<Finding> findings_;
-  uint64_t checkpoints_ = 0, unopened_ = 0, compressed_ = 0;
+  std::vector<plan::Checked> checked_;
+  uint64_t checkpoints_ = 0, unopened_ = 0, compressed_items_ = 0, compressed_objects_ = 0;
   bool inputs_compared_ = false;
 };
 
 // What an option of a merge to come would settle.
 bool DependsOnTheMerge(const Finding& finding) { return finding.id == "merge.training_state" || finding.id == "merge.not_floating"; }
 
-// The checks of a merge, also for a plan that has no merge step yet.
+// The checks of a merge, also for a plan that has no merge step yet. What they meet in reading one input has been found there.
 std::vector<Finding> CompareInputs(const plan::Plan& plan, const transform::MergeInputs& inputs) {
-  if (plan::FindStep<plan::MergeStep>(plan)) return pipeline::CheckSteps(plan, inputs);
+  const bool has_merge = plan::FindStep<plan::MergeStep>(plan) != nullptr;
   plan::Plan merging = plan;
-  merging.steps.insert(merging.steps.begin(), plan::MergeStep());
+  if (!has_merge) merging.steps.insert(merging.steps.begin(), plan::MergeStep());
   std::vector<Finding> findings = pipeline::CheckSteps(merging, inputs);
+  std::erase_if(findings, [](const Finding& finding) { return !StartsWith(finding.id, "merge."); });
   for (Finding& finding : findings) {
-    if (DependsOnTheMerge(finding)) finding.severity = Severity::kWarning;
+    if (!has_merge && DependsOnTheMerge(finding)) finding.severity = Severity::kWarning;
   }
   return findings;
 }

@@ -1,7 +1,9 @@
 #include "tools/ck-validate/validate_tool.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libs/base/text.h"
@@ -33,6 +35,19 @@ std::string Summary(const plan::Report& report, size_t checkpoints) {
 
 std::string Document(const plan::Report& report) { return json::Write(plan::ToJson(report), {.indent = 2}); }
 
+// What was not looked at, or not everywhere: a line for each reason.
+std::string Limits(const plan::Report& report) {
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> parts;
+  for (const plan::Checked& checked : report.checked) {
+    if (!checked.looked_at || checked.note) parts[{checked.looked_at, checked.note.value_or("")}].push_back(checked.what);
+  }
+  std::string out;
+  for (const auto& [limit, what] : parts) {
+    out += Cat(limit.first ? "looked at in part" : "not looked at", limit.second.empty() ? "" : Cat(" (", limit.second, ")"), ": ", Join(what, "; "), "\n");
+  }
+  return out;
+}
+
 std::string FindingsTable(const plan::Report& report, size_t checkpoints) {
   std::string out;
   if (!report.findings.empty()) {
@@ -41,10 +56,7 @@ std::string FindingsTable(const plan::Report& report, size_t checkpoints) {
     out = Cat(table.Text(), "\n");
   }
   out += Cat(Summary(report, checkpoints), "\n");
-  for (const plan::Checked& checked : report.checked) {
-    if (!checked.looked_at) out += Cat("not looked at: ", checked.what, checked.note ? Cat(" (", *checked.note, ")") : std::string(), "\n");
-  }
-  return out;
+  return out + Limits(report);
 }
 
 void WriteReportFile(const CommandOptions& options, const plan::Report& report) {
