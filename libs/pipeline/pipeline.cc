@@ -9,6 +9,7 @@
 #include "libs/checkpoint/metadata_hash.h"
 #include "libs/pipeline/sidecars.h"
 #include "libs/pipeline/source_checks.h"
+#include "libs/transform/common_warnings.h"
 #include "libs/transform/copy.h"
 
 namespace ck::pipeline {
@@ -77,6 +78,7 @@ transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& 
   const Checkpoint& sidecar_source = *view.inputs[view.common_input];
   AddSidecars(sidecar_source, merge ? SidecarRule::kChanged : SidecarRule::kCopy, view);
   CheckSourceCoverage(view);
+  transform::WarnAboutCommonState(view);
   transform::CheckView(view);
   return view;
 }

@@ -39,15 +39,8 @@ transform::View ViewOf(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   return view;
 }
 
-// "text [id]" -> a warning with that id.
-void Warn(const std::string& line, cli::Diagnostics& diagnostics) {
-  const size_t open = line.rfind(" [");
-  Check(open != std::string::npos && EndsWith(line, "]"), "a warning of a view ends in its id");
-  diagnostics.Warn(line.substr(open + 2, line.size() - open - 3), line.substr(0, open));
-}
-
 void Report(const transform::View& view, cli::Diagnostics& diagnostics) {
-  for (const std::string& warning : view.warnings) Warn(warning, diagnostics);
+  for (const plan::Finding& warning : view.warnings) diagnostics.Warn(warning.id, warning.message);
   for (const std::string& note : view.notes) diagnostics.Note(note);
   for (const transform::LeftOut& left : view.left_out) {
     diagnostics.Note(Cat("left out by rule ", left.rule, ": ", left.count, left.count == 1 ? " entry, " : " entries, ",
