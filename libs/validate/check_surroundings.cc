@@ -47,6 +47,10 @@ void CheckMetadataJson(const Checkpoint& checkpoint, Findings& findings) {
   if (!fs::Stat(fs::JoinPath(checkpoint.path(), kMetadataJson))) return;
   const auto object = ReadObject(checkpoint, kMetadataJson, kMaxMetadataJsonBytes, "checkpoint.bad_metadata_json", findings);
   if (!object) return;
+  if (checkpoint.format() == checkpoint::Format::kFsdpDtensor) {
+    findings.AddWarning("metadata_json.of_fsdp_dtensor", "has a metadata.json: Megatron takes every directory with one for torch_dist, this one is fsdp_dtensor",
+                        {.where = kMetadataJson});
+  }
   static const std::set<std::string, std::less<>> kKnown = {"sharded_backend", "sharded_backend_version", "common_backend", "common_backend_version"};
   std::vector<std::string> extra;
   for (const json::Member& member : object->members()) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "libs/base/error.h"
@@ -45,6 +46,14 @@ class Validation {
     findings_.insert(findings_.end(), std::make_move_iterator(findings.begin()), std::make_move_iterator(findings.end()));
   }
 
+  // What the checks of a step meet in reading one input has been found there, under the same id.
+  void AppendUnlessFound(std::vector<Finding> findings) {
+    std::set<std::string> ids;
+    for (const Finding& finding : findings_) ids.insert(finding.id);
+    std::erase_if(findings, [&](const Finding& finding) { return ids.count(finding.id) > 0; });
+    Append(std::move(findings));
+  }
+
   plan::Report Finish() {
     checked_.push_back({.what = "format, version and metadata", .looked_at = true, .note = {}});
     AddChecked("data files: there, and as long as the metadata says");
@@ -53,7 +62,7 @@ class Validation {
     AddChecked("byte objects: archive and pickle", compressed_objects_);
     AddChecked("common state, saved arguments against shapes, keys");
     AddChecked("files beside the data");
-    if (inputs_compared_) checked_.push_back({.what = "the inputs against each other", .looked_at = true, .note = {}});
+    if (inputs_compared_) checked_.push_back({.what = "the steps of the plan, and its inputs against each other", .looked_at = true, .note = {}});
     for (const char* what : {"tensor data (NaN, Inf)", "checksums (CRC-32 of records, SHA-256 of integrity.json)"}) {
       checked_.push_back({.what = what, .looked_at = false, .note = kNeedsDeep});
     }
@@ -110,15 +119,14 @@ class Validation {
 // What an option of a merge to come would settle.
 bool DependsOnTheMerge(const Finding& finding) { return finding.id == "merge.training_state" || finding.id == "merge.not_floating"; }
 
-// The checks of a merge, also for a plan that has no merge step yet. What they meet in reading one input has been found there.
-std::vector<Finding> CompareInputs(const plan::Plan& plan, const transform::MergeInputs& inputs) {
-  const bool has_merge = plan::FindStep<plan::MergeStep>(plan) != nullptr;
+// The checks of the plan's steps; several inputs without a step yet can only be meant for a merge.
+std::vector<Finding> CheckStepsAgainstInputs(const plan::Plan& plan, const transform::MergeInputs& inputs) {
+  if (!plan.steps.empty()) return pipeline::CheckSteps(plan, inputs);
   plan::Plan merging = plan;
-  if (!has_merge) merging.steps.insert(merging.steps.begin(), plan::MergeStep());
+  merging.steps = {plan::MergeStep()};
   std::vector<Finding> findings = pipeline::CheckSteps(merging, inputs);
-  std::erase_if(findings, [](const Finding& finding) { return !StartsWith(finding.id, "merge."); });
   for (Finding& finding : findings) {
-    if (!has_merge && DependsOnTheMerge(finding)) finding.severity = Severity::kWarning;
+    if (DependsOnTheMerge(finding)) finding.severity = Severity::kWarning;
   }
   return findings;
 }
@@ -160,10 +168,10 @@ plan::Report CheckPlan(const plan::Plan& plan, const Options& options) {
     all_open = all_open && inputs.common;
   }
   std::vector<Finding> unfinished = CheckSteps(plan);
-  const bool comparable = all_open && unfinished.empty() && (merge || plan.inputs.size() > 1);
+  const bool steps_can_be_checked = all_open && unfinished.empty() && (!plan.steps.empty() || plan.inputs.size() > 1);
   validation.Append(std::move(unfinished));
-  if (comparable) {
-    validation.Append(CompareInputs(plan, inputs));
+  if (steps_can_be_checked) {
+    validation.AppendUnlessFound(CheckStepsAgainstInputs(plan, inputs));
     validation.set_inputs_compared();
   }
   return validation.Finish();

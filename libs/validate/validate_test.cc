@@ -244,6 +244,8 @@ TEST(CheckPlan, AMergeWithoutWeightsCannotRun) {
   from_the_eighth.extra_state_from = 7;
   plan.steps = {from_the_eighth};
   EXPECT_EQ(Ids(CheckPlan(plan, {})), "error plan.bad_index");
+  plan.steps = {plan::RetargetStep()};
+  EXPECT_EQ(Ids(CheckPlan(plan, {})), "error plan.needs_merge");
 }
 
 TEST(CheckPlan, ADamagedInputIsAFindingAndTheOthersAreChecked) {

@@ -63,6 +63,11 @@ void WriteReportFile(const CommandOptions& options, const plan::Report& report) 
   if (options.report) run::WriteReport(*options.report, Document(report));
 }
 
+int AnswerNo(const plan::Report& report, size_t checkpoints, cli::Context& context) {
+  context.diagnostics.PrintAnswerNo("validate.findings", Summary(report, checkpoints));
+  return 1;
+}
+
 int ValidatePaths(const CommandOptions& options, cli::Context& context) {
   const cli::View view = cli::ReadView(context.args, context.streams);
   std::vector<std::string> directories;
@@ -74,9 +79,7 @@ int ValidatePaths(const CommandOptions& options, cli::Context& context) {
   const plan::Report report = CheckCheckpoints(directories, {.threads = options.threads});
   WriteReportFile(options, report);
   context.streams.Print(view == cli::View::kTable ? FindingsTable(report, directories.size()) : Document(report));
-  if (plan::IsClean(report)) return 0;
-  context.diagnostics.PrintAnswerNo("validate.findings", Summary(report, directories.size()));
-  return 1;
+  return plan::IsClean(report) ? 0 : AnswerNo(report, directories.size(), context);
 }
 
 int ValidatePlan(const CommandOptions& options, cli::Context& context) {
@@ -84,13 +87,10 @@ int ValidatePlan(const CommandOptions& options, cli::Context& context) {
   const plan::Report report = CheckPlan(plan.plan, {.threads = options.threads});
   WriteReportFile(options, report);
   for (const Finding& finding : report.findings) {
-    if (finding.severity == Severity::kError) {
-      context.diagnostics.PrintAnswerNo(finding.id, finding.message);
-    } else {
-      context.diagnostics.Warn(finding.id, finding.message);
-    }
+    const auto severity = finding.severity == Severity::kError ? cli::Diagnostics::Finding::kError : cli::Diagnostics::Finding::kWarning;
+    context.diagnostics.PrintFinding(severity, finding.id, finding.message);
   }
-  if (!plan::IsClean(report)) return 1;
+  if (!plan::IsClean(report)) return AnswerNo(report, plan.plan.inputs.size(), context);
   context.streams.Print(plan.text);
   return 0;
 }
@@ -99,6 +99,7 @@ int ValidatePlan(const CommandOptions& options, cli::Context& context) {
 
 int Run(cli::Context& context) {
   const CommandOptions options = ReadOptions(context.args);
+  if (options.report) run::CheckReport(*options.report);
   return options.paths.empty() ? ValidatePlan(options, context) : ValidatePaths(options, context);
 }
 
