@@ -41,8 +41,10 @@ std::string Rate(uint64_t bytes, double seconds) {
   return seconds > 0 ? Cat(FormatBytes(static_cast<uint64_t>(static_cast<double>(bytes) / seconds)), "/s") : "-";
 }
 
+std::string Counted(uint64_t count, std::string_view one, std::string_view many) { return Cat(count, " ", count == 1 ? one : many); }
+
 std::string LeftOutLine(const plan::LeftOut& left) {
-  return Cat("left out by rule ", left.rule, ": ", left.count, left.count == 1 ? " entry, " : " entries, ", FormatBytes(left.bytes));
+  return Cat("left out by rule ", left.rule, ": ", Counted(left.count, "entry, ", "entries, "), FormatBytes(left.bytes));
 }
 
 void PrintSummary(Diagnostics& diagnostics, const plan::Plan& plan, const run::Outcome& outcome) {
@@ -51,13 +53,13 @@ void PrintSummary(Diagnostics& diagnostics, const plan::Plan& plan, const run::O
   if (plan::FindStep<plan::MergeStep>(plan)) {
     const std::vector<double> weights = plan::Weights(plan);
     for (size_t i = 0; i < plan.inputs.size(); ++i) diagnostics.Note(Cat("input ", i, ": weight ", FormatDouble(weights[i]), ", ", plan.inputs[i].path));
-    diagnostics.Note(Cat("averaged ", result.averaged_tensors, " tensors, copied ", result.copied_extra_states, " extra states"));
+    diagnostics.Note(Cat("averaged ", Counted(result.averaged_tensors, "tensor", "tensors"), ", copied ", Counted(result.copied_extra_states, "extra state", "extra states")));
   }
   for (const plan::LeftOut& left : result.left_out) diagnostics.Note(LeftOutLine(left));
   for (const std::string& note : outcome.notes) diagnostics.Note(note);
-  diagnostics.Note(Cat("planned ", outcome.planned_tensor_bytes, " tensor bytes in ", outcome.planned_chunks, " chunks, all on one rank"));
+  diagnostics.Note(Cat("planned ", outcome.planned_tensor_bytes, " tensor bytes in ", Counted(outcome.planned_chunks, "chunk", "chunks"), ", all on one rank"));
   diagnostics.Note(Cat("read ", FormatBytes(result.bytes_read), " (", Rate(result.bytes_read, result.seconds.total), "), wrote ", FormatBytes(result.bytes_written),
-                       " (", Rate(result.bytes_written, result.seconds.total), ") in ", result.files, " files"));
+                       " (", Rate(result.bytes_written, result.seconds.total), ") in ", Counted(result.files, "file", "files")));
   diagnostics.Note(Cat("discovery ", Seconds(result.seconds.discovery), ", load ", Seconds(result.seconds.load), ", accumulation ", Seconds(result.seconds.accumulation),
                        ", save ", Seconds(result.seconds.save), " (over all threads); total ", Seconds(result.seconds.total), ", peak memory ",
                        FormatBytes(result.peak_memory_bytes.empty() ? 0 : result.peak_memory_bytes[0])));

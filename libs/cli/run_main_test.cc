@@ -86,6 +86,24 @@ TEST(RunMain, FaultsAreOneLineAndStdoutStaysEmpty) {
   }
 }
 
+TEST(RunMain, FindingsAndWarningsHaveIdsAndStayWhenQuiet) {
+  const Body body = [](Context& context) {
+    context.diagnostics.PrintFinding(Diagnostics::Finding::kError, "merge.x", "one");
+    context.diagnostics.PrintFinding(Diagnostics::Finding::kWarning, "merge.y", "two");
+    context.diagnostics.Warn("transform.z", "three");
+    context.diagnostics.Note("not when quiet");
+    return 0;
+  };
+  StringStreams text, json;
+  RunTool(text, {"-q"}, body);
+  EXPECT_EQ(text.error, "ck-test: one [merge.x]\nck-test: warning: two [merge.y]\nck-test: warning: three [transform.z]\n");
+  RunTool(json, {"-q", "--error-format=json"}, body);
+  EXPECT_EQ(json.error,
+            "{\"tool\":\"ck-test\",\"severity\":\"error\",\"id\":\"merge.x\",\"message\":\"one\"}\n"
+            "{\"tool\":\"ck-test\",\"severity\":\"warning\",\"id\":\"merge.y\",\"message\":\"two\"}\n"
+            "{\"tool\":\"ck-test\",\"severity\":\"warning\",\"id\":\"transform.z\",\"message\":\"three\"}\n");
+}
+
 TEST(RunMain, AResultThatCannotBeWrittenIsExit4) {
   StringStreams streams;
   streams.write_fault = EPIPE;

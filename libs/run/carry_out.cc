@@ -11,6 +11,7 @@
 #include "libs/fs/read.h"
 #include "libs/pipeline/pipeline.h"
 #include "libs/pipeline/source_checks.h"
+#include "libs/run/count_files.h"
 #include "libs/run/execute.h"
 #include "libs/run/identical.h"
 #include "libs/run/index_file.h"
@@ -81,6 +82,7 @@ void CopySidecar(const transform::SidecarFile& sidecar, const std::string& path,
   const auto target = fs::OutputFile::Create(path);
   std::string buffer;
   for (uint64_t done = 0; done < source->size();) {
+    ThrowIfStopped();
     const uint64_t step = std::min(kCopyBytes, source->size() - done);
     buffer.resize(step);
     source->ReadInto(done, step, buffer.data());
@@ -132,9 +134,8 @@ std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& o
   out.skipped = true;
   out.result.output = placement.final_path;
   out.result.iteration = IterationOf(plan);
-  const auto made = checkpoint::Checkpoint::Open(placement.final_path);
-  out.result.format = FormatOf(made->format());
-  out.result.files = made->files().size();
+  out.result.format = FormatOf(checkpoint::Checkpoint::Open(placement.final_path)->format());
+  out.result.files = CountFiles(placement.final_path);
   out.marker_warning = UpdateMarker(placement, options.marker, options.durability).warning;
   return out;
 }

@@ -6,6 +6,7 @@
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/fs/read.h"
 #include "libs/plan/plan.h"
+#include "libs/run/count_files.h"
 #include "libs/run/placement.h"
 #include "libs/run/publish.h"
 #include "libs/run/format.h"
@@ -42,7 +43,7 @@ Finished FinishStaged(const FinishOptions& options) {
   out.result.output = published.path;
   if (MarkersOf(plan) == Markers::kAllowed) out.result.iteration = plan.target;
   out.result.format = FormatOf(checkpoint->format());
-  out.result.files = checkpoint->files().size();
+  out.result.files = CountFiles(published.path);
   out.result.bytes_read = fs::BytesRead();
   out.result.bytes_written = fs::BytesWritten();
   return out;

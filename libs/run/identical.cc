@@ -65,7 +65,7 @@ void CheckIdentical(const transform::View& view) {
     }
   }
   if (different.empty()) return;
-  throw InputError("merge.not_identical", Cat(different.size(), " tensors without an average are not equal in all inputs: ", Join(different, ", "), "; ", first));
+  throw InputError("merge.not_identical", Cat(different.size(), different.size() == 1 ? " tensor" : " tensors", " without an average not equal in all inputs: ", Join(different, ", "), "; ", first));
 }
 
 }  // namespace ck::run

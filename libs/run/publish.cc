@@ -174,7 +174,6 @@ Published Staging::AfterRename() {
   } catch (const Error& error) {
     throw error.At(Cat(published_but, "its marker is not updated"));
   }
-  if (!published.marker.warning.empty()) published.warnings.push_back(published.marker.warning);
   if (!claim_->Release()) {
     published.warnings.push_back(Cat("a claim on ", Quote(placement_.final_path, 4096), " could not be removed; ck-publish --gc removes it"));
   }

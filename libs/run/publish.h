@@ -40,7 +40,7 @@ struct PublishOptions {
 struct Published {
   std::string path;
   MarkerChange marker;
-  std::vector<std::string> warnings;  // one line each; they leave the exit code 0
+  std::vector<std::string> warnings;  // one line each, beside the marker's; they leave the exit code 0
 };
 
 // Re-reads what was written in the directory it is given, and throws when that is not what the plan says.

@@ -94,6 +94,7 @@ void Publish(const Arguments& arguments) {
     return;
   }
   const Published published = staging->Commit(verify);
+  if (!published.marker.warning.empty()) std::fprintf(stderr, "warning: %s\n", published.marker.warning.c_str());
   for (const std::string& warning : published.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   if (!arguments.counts) std::puts(published.path.c_str());
 }

@@ -270,14 +270,14 @@ TEST(Staging, ALowerMarkerIsAWarning) {
   auto staging = Staging::Begin(At(dir.path(), 5), kOptions);
   WriteInto(*staging, "data", "1");
   const Published published = staging->Commit(kAccept);
-  ASSERT_EQ(published.warnings.size(), 1u);
-  EXPECT_NE(published.warnings[0].find("--force-marker"), std::string::npos);
+  EXPECT_EQ(published.warnings, std::vector<std::string>{});
+  EXPECT_NE(published.marker.warning.find("--force-marker"), std::string::npos) << published.marker.warning;
   EXPECT_EQ(ReadAll(dir / "latest_checkpointed_iteration.txt"), "9\n");
   EXPECT_TRUE(fs::NameTaken(dir / "iter_0000005/data"));
 
   staging = Staging::Begin(At(dir.path(), 6), {fs::Durability::kSync, MarkerPolicy::kForce});
   WriteInto(*staging, "data", "1");
-  EXPECT_EQ(staging->Commit(kAccept).warnings, std::vector<std::string>{});
+  EXPECT_EQ(staging->Commit(kAccept).marker.warning, "");
   EXPECT_EQ(ReadAll(dir / "latest_checkpointed_iteration.txt"), "6\n");
 }
 

@@ -196,8 +196,8 @@ class Builder {
   void AddNotes() {
     if (HasCommonState(CommonSource())) view_.notes.push_back(Cat("common state of ", CommonSource().path()));
     if (view_.copied_extra_states > 0) view_.notes.push_back(Cat("extra states of ", ExtraSource().path()));
-    if (identical_ > 0) view_.notes.push_back(Cat(identical_, " tensors without an average are copied; they must be equal in all inputs"));
-    if (kept_dtype_ > 0) view_.notes.push_back(Cat(kept_dtype_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias); --cast-all casts them too"));
+    if (identical_ > 0) view_.notes.push_back(Cat(identical_, identical_ == 1 ? " tensor" : " tensors", " without an average copied: equal in all inputs"));
+    if (kept_dtype_ > 0) view_.notes.push_back(Cat(kept_dtype_, kept_dtype_ == 1 ? " tensor keeps its" : " tensors keep their", " dtype (expert_bias, A_log, D, dt_bias); --cast-all casts these too"));
   }
 
   void LeaveOut(const std::string& name, uint64_t bytes) {

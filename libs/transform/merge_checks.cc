@@ -109,7 +109,9 @@ class Checker {
       }
     }
     for (const auto& [key_class, names] : refused) {
-      Add("merge.training_state", Cat(input.path(), " holds ", names.size(), " entries of ", Name(key_class), " state, which cannot be averaged: ", SomeNames(names),
+      const std::string entries = Cat(names.size(), names.size() == 1 ? " entry " : " entries ");
+      const std::string kind = key_class == KeyClass::kOther ? "outside the model's keys" : Cat("of ", Name(key_class), " state");
+      Add("merge.training_state", Cat(input.path(), " holds ", entries, kind, ", which a merge does not average: ", SomeNames(names),
                                       "; --weights-only leaves them out"),
           input.path(), Cat(names.size(), " entries"), "model tensors and extra states only", "the keys of the checkpoint");
     }
