@@ -38,7 +38,7 @@ names() { (cd "$1" && find . -mindepth 1 | LC_ALL=C sort); }
 same_data() { diff -r --exclude=ck-plan.json "$1" "$2"; }
 
 # The random part of hidden names as ID.
-without_ids() { sed -E 's/[0-9a-f]{12}/ID/g'; }
+without_ids() { sed -E 's/(\.ck-(staged-)?)[0-9a-f]{12}/\1ID/g'; }
 
 # Runs a command that kills itself with SIGKILL at the nth operation of a kind ("rename:2"), and prints its exit code. The inner shell says "Killed".
 killed_at() {
