@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "libs/pickle/allowlist.h"
-
 namespace ck::megatron {
 namespace {
 
@@ -47,16 +45,6 @@ void SetIteration(CommonDocument& document, int64_t iteration) {
   if (graph.Attribute(args, "iteration") != pickle::kNoRef) graph.SetAttribute(args, "iteration", graph.NewInt(iteration));
 }
 
-std::vector<std::string> RefusedClasses(const CommonDocument& document) {
-  std::vector<std::string> out;
-  pickle::Graph reachable;  // the document's graph may hold parts that nothing refers to any more
-  reachable.Import(document.graph, document.root);
-  for (const pickle::GlobalUse& use : pickle::ListGlobals(reachable)) {
-    if (!use.known) out.push_back(use.module + "." + use.name);
-  }
-  return out;
-}
-
 std::vector<std::string> DropTrainingState(CommonDocument& document) {
   std::vector<std::string> removed;
   for (const char* key : {"optimizer", "rng_state", "rerun_state_machine"}) {
@@ -91,6 +79,20 @@ void SetProvenance(CommonDocument& document, const MergeProvenance& provenance) 
   set("producer", graph.NewString(provenance.producer));
   if (earlier != pickle::kNoRef) set("source_provenance", earlier);
   graph.DictSet(document.root, kProvenanceKey, dict);
+}
+
+void SetProvenance(CommonDocument& document, const RetargetProvenance& provenance) {
+  pickle::Graph& graph = document.graph;
+  const auto layers = [&](const std::vector<uint64_t>& numbers) { return ListOf(graph, numbers, [&](uint64_t layer) { return graph.NewInt(static_cast<int64_t>(layer)); }); };
+  const pickle::Ref dict = graph.NewDict();
+  graph.DictSet(dict, "format_version", graph.NewInt(1));
+  graph.DictSet(dict, "direction", graph.NewString(provenance.direction));
+  graph.DictSet(dict, "pattern", graph.NewString(provenance.pattern));
+  graph.DictSet(dict, "seed", graph.NewString(provenance.seed));
+  graph.DictSet(dict, "fresh_layers", layers(provenance.fresh_layers));
+  graph.DictSet(dict, "dropped_layers", layers(provenance.dropped_layers));
+  graph.DictSet(dict, "producer", graph.NewString(provenance.producer));
+  graph.DictSet(document.root, "retarget_provenance", dict);
 }
 
 }  // namespace ck::megatron

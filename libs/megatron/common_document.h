@@ -26,10 +26,6 @@ CommonDocument CopyCommonState(const checkpoint::CommonState& source);
 // Sets `iteration`, and `args.iteration` where args has one.
 void SetIteration(CommonDocument& document, int64_t iteration);
 
-// Classes and functions in the document that Megatron-Core's restricted load of common.pt refuses, as "module.name". The embedded form of the common state is
-// loaded without that restriction, so a source can hold them and work.
-std::vector<std::string> RefusedClasses(const CommonDocument& document);
-
 // Removes the optimizer, rng and rerun state that the result's tensors no longer match. Returns the names removed.
 std::vector<std::string> DropTrainingState(CommonDocument& document);
 
@@ -50,6 +46,17 @@ struct MergeProvenance {
 
 // An earlier provenance in the document is kept inside the new one, as `source_provenance`.
 void SetProvenance(CommonDocument& document, const MergeProvenance& provenance);
+
+// How a result's architecture was changed: `retarget_provenance` of the common state (docs/manual/ck-retarget.md); replaces an earlier one.
+struct RetargetProvenance {
+  std::string direction;  // "gpt-to-hybrid", "hybrid-to-gpt"
+  std::string pattern;
+  std::string seed;
+  std::vector<uint64_t> fresh_layers, dropped_layers;  // by hybrid layer
+  std::string producer;
+};
+
+void SetProvenance(CommonDocument& document, const RetargetProvenance& provenance);
 
 }  // namespace ck::megatron
 

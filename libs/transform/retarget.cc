@@ -1,0 +1,313 @@
+#include "libs/transform/retarget.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "libs/base/text.h"
+#include "libs/megatron/keys.h"
+#include "libs/megatron/model_args.h"
+#include "libs/megatron/model_keys.h"
+#include "libs/megatron/pattern.h"
+#include "libs/transform/retarget_emit.h"
+#include "libs/transform/retarget_mamba.h"
+#include "libs/transform/retarget_rules.h"
+#include "libs/transform/retarget_source.h"
+
+namespace ck::transform {
+namespace {
+
+using megatron::Family;
+using megatron::LayerKeys;
+using megatron::LayerPart;
+using megatron::Pattern;
+using plan::RetargetStep;
+
+constexpr std::string_view kLocalMoeNorm = "mlp.linear_fc1.layer_norm_";  // an MoE layer's norm as the local implementation stores it
+constexpr std::string_view kMoeNorm = "pre_mlp_layernorm.";
+
+std::string ReplaceStart(const std::string& text, std::string_view from, std::string_view to) {
+  return StartsWith(text, from) ? Cat(to, text.substr(from.size())) : text;
+}
+
+std::string Count(uint64_t count, std::string_view what) { return Cat(count, " ", what, count == 1 ? "" : "s"); }
+
+class Retargeter {
+ public:
+  Retargeter(const RetargetStep& step, View source, const std::string& producer)
+      : step_(step), producer_(producer), source_(std::move(source)), common_(TakeCommon(source_)), args_(common_) {}
+
+  Retargeted Run() {
+    CheckStep();
+    if (findings_.empty()) model_ = ReadSourceModel(source_, findings_);
+    if (findings_.empty()) hybrid_ = IsHybrid(model_, args_, findings_);
+    if (findings_.empty()) Convert();
+    Retargeted out;
+    if (findings_.empty()) out.view = Finish();
+    out.findings = std::move(findings_);
+    return out;
+  }
+
+ private:
+  static megatron::CommonDocument TakeCommon(View& view) {
+    if (view.common) return std::move(*view.common);
+    megatron::CommonDocument empty;
+    empty.root = empty.graph.NewDict();
+    return empty;
+  }
+
+  void Add(const std::string& id, std::string message) { findings_.push_back(ErrorFinding(id, std::move(message))); }
+  void Note(std::string note) { notes_.push_back(std::move(note)); }
+
+  void CheckStep() {
+    if (source_.format != checkpoint::Format::kTorchDist) {
+      Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), "; this version converts torch_dist checkpoints"));
+    }
+    if (step_.format && *step_.format != plan::Format::kTorchDist) Add("retarget.unsupported_format", "this version writes torch_dist checkpoints only");
+    if (step_.optimizer == RetargetStep::Optimizer::kCarry) Add("retarget.optimizer", "this version does not carry optimizer state over; by default it is left out");
+  }
+
+  void Convert() {
+    const bool to_hybrid = step_.to == RetargetStep::To::kHybrid;
+    if (to_hybrid == hybrid_) return KeepModel();
+    CheckCrossing(model_, args_, step_.assume_compatible ? MissingArgs::kAccept : MissingArgs::kRefuse, findings_);
+    if (to_hybrid) {
+      ToHybrid();
+    } else {
+      ToGpt();
+    }
+  }
+
+  bool CheckPattern(const Pattern& pattern) {
+    const auto faults = megatron::CheckGptPattern(pattern, step_.allow_reorder ? megatron::Reorder::kAllow : megatron::Reorder::kRefuse);
+    for (const megatron::PatternFault& fault : faults) Add(fault.id, fault.message);
+    return faults.empty();
+  }
+
+  // ---- GPT to Hybrid
+
+  void ToHybrid() {
+    if (!step_.pattern) return Add("retarget.pattern_required", "a GPT model becomes a Hybrid model of some pattern: --pattern says which, e.g. '*-' for each dense layer");
+    const Pattern pattern = megatron::ParsePattern(*step_.pattern);
+    if (!CheckPattern(pattern)) return;
+    const uint64_t layers = model_.layers.size(), wanted = pattern.Count(Family::kAttention);
+    if (layers != wanted) Add("retarget.num_layers", Cat("the checkpoint has ", Count(layers, "layer"), ", pattern ", Quote(pattern.text), " has ", Count(wanted, "attention layer"), " (*); expected as many"));
+    CheckNumLayers(args_, layers, findings_);
+    const Family mlp = pattern.Count(Family::kMoe) > 0 ? Family::kMoe : Family::kMlp;
+    CheckGptLayers(model_, mlp, findings_);
+    if (!findings_.empty()) return;
+    const megatron::GptLayers map = megatron::MapGptLayers(pattern);
+    SplitLayers(map, mlp, pattern.layers.size());
+    AddFreshLayers(map.mamba);
+    RenameFinalNorm("decoder.final_norm.");
+    emit_.output_extra_state = OutputExtraState::kAdd;
+    megatron::SetHybrid(common_, pattern.text, pattern.layers.size());
+    if (fresh_) SetMambaSizes(args_, fresh_->sizes);
+    RecordProvenance("gpt-to-hybrid", pattern.text);
+    Note(Cat("GPT to Hybrid: ", Count(layers, "layer"), " become ", pattern.layers.size()));
+  }
+
+  // GPT layer i gives its attention to one hybrid layer and its MLP to another.
+  void SplitLayers(const megatron::GptLayers& map, Family mlp, size_t hybrid_layers) {
+    target_.resize(hybrid_layers);
+    for (uint64_t i = 0; i < model_.layers.size(); ++i) {
+      const auto target_of = [&](const std::string& rest) -> ModelLayer& {
+        return target_[megatron::PartOfLayer(rest) == LayerPart::kAttention ? map.attention[i] : map.mlp[i]];
+      };
+      for (const auto& [rest, tensor] : model_.layers[i].tensors) {
+        Place(target_of(rest), mlp == Family::kMoe ? ReplaceStart(rest, kLocalMoeNorm, kMoeNorm) : rest, tensor);
+      }
+      for (const auto& [key, object] : model_.layers[i].objects) target_of(key.first).objects.emplace(key, object);
+    }
+  }
+
+  // Two source tensors may not become one, as a layer with its norm under both of its names would want.
+  void Place(ModelLayer& layer, const std::string& rest, const LayerTensor& tensor) {
+    if (layer.tensors.emplace(rest, tensor).second) return;
+    Add("retarget.duplicate", Cat("two tensors of a layer would become its ", Quote(rest), ", one of them ", Quote(source_.tensors[tensor.tensor].name)));
+  }
+
+  void AddFreshLayers(const std::vector<uint64_t>& layers) {
+    if (layers.empty()) return;
+    const Tensor* embedding = FindTensor("embedding.word_embeddings.weight");
+    if (!embedding || embedding->shape.size() != 2 || !IsMergeable(embedding->dtype)) {
+      return Add("retarget.missing_key", "fresh Mamba layers take their width and dtype from 'embedding.word_embeddings.weight', which is not a floating-point matrix of the checkpoint");
+    }
+    FreshMamba fresh;
+    fresh.sizes = ChooseMambaSizes(step_.mamba, args_, embedding->shape[1], findings_);
+    fresh.dtype = embedding->dtype;
+    fresh.seed = FillSeed(step_.seed);
+    if (args_.IsSet("layernorm_zero_centered_gamma") || args_.IsSet("apply_layernorm_1p")) fresh.norm_weight = 0;
+    if (model_.layers[0].Has("self_attention.linear_qkv.layer_norm_bias") || model_.layers[0].Has("input_layernorm.bias")) fresh.norm_bias = NormBias::kYes;
+    fresh_ = fresh;
+    emit_.fresh_layers = layers;
+    const MambaSizes& s = fresh.sizes;
+    Note(Cat(Count(layers.size(), "Mamba layer"), " fresh, from seed ", step_.seed, " (inner ", s.inner, ", heads ", s.heads, ", groups ", s.groups, ", state ", s.state, ", conv ", s.conv,
+             "): this is a new architecture and needs training"));
+  }
+
+  const Tensor* FindTensor(std::string_view key) const {
+    for (const auto& [index, name] : model_.tensors) {
+      if (name == key) return &source_.tensors[index];
+    }
+    return nullptr;
+  }
+
+  // ---- Hybrid to GPT
+
+  void ToGpt() {
+    const auto pattern = SourcePattern(model_, args_, step_.pattern, findings_);
+    if (!pattern || !CheckPattern(*pattern)) return;
+    // Beside hybrid_override_pattern, num_layers was not always the number of symbols.
+    if (args_.String("hybrid_layer_pattern")) CheckNumLayers(args_, pattern->layers.size(), findings_);
+    CheckHybridLayers(model_, *pattern, findings_);
+    const megatron::GptLayers map = megatron::MapGptLayers(*pattern);
+    if (!map.mamba.empty() && !step_.drop_ssm) {
+      Add("retarget.drop_ssm", Cat("a GPT model has no place for ", DescribeLayers(map.mamba), "; --drop-ssm leaves them out, and what remains is another model"));
+    }
+    if (!findings_.empty()) return;
+    JoinLayers(map);
+    DropLayers(map.mamba);
+    RenameFinalNorm("decoder.final_layernorm.");
+    emit_.output_extra_state = OutputExtraState::kDrop;
+    SetGptKeys();
+    RecordProvenance("hybrid-to-gpt", pattern->text);
+    Note(Cat("Hybrid to GPT: ", Count(pattern->layers.size(), "layer"), " become ", target_.size(), step_.per_layer ? ", each with keys of its own" : ", stacked"));
+  }
+
+  void JoinLayers(const megatron::GptLayers& map) {
+    target_.resize(map.attention.size());
+    for (uint64_t i = 0; i < target_.size(); ++i) {
+      for (const uint64_t from : {map.attention[i], map.mlp[i]}) {
+        const ModelLayer& layer = model_.layers[from];
+        const bool local_moe = step_.transformer_impl == plan::TransformerImpl::kLocal && layer.Has("mlp.router");
+        for (const auto& [rest, tensor] : layer.tensors) Place(target_[i], local_moe ? ReplaceStart(rest, kMoeNorm, kLocalMoeNorm) : rest, tensor);
+        for (const auto& [key, object] : layer.objects) target_[i].objects.emplace(key, object);
+      }
+    }
+  }
+
+  // "2 Mamba layers (34 tensors, 1.2 MiB, 9.5% of the parameters)".
+  std::string DescribeLayers(const std::vector<uint64_t>& layers) const {
+    uint64_t tensors = 0, bytes = 0, parameters = 0, all = 0;
+    for (const uint64_t layer : layers) {
+      for (const auto& [rest, tensor] : model_.layers[layer].tensors) {
+        const uint64_t elements = Volume(tensor.shape).value_or(0);
+        ++tensors;
+        parameters += elements;
+        bytes += elements * ElementSize(tensor.dtype);
+      }
+    }
+    for (const ModelLayer& layer : model_.layers) {
+      for (const auto& [rest, tensor] : layer.tensors) all += Volume(tensor.shape).value_or(0);
+    }
+    for (const auto& [index, key] : model_.tensors) all += Volume(source_.tensors[index].shape).value_or(0);
+    const auto permille = static_cast<uint64_t>(static_cast<double>(parameters) * 1000 / static_cast<double>(std::max<uint64_t>(all, 1)) + 0.5);
+    return Cat(Count(layers.size(), "Mamba layer"), " (", Count(tensors, "tensor"), ", ", FormatBytes(bytes), ", ", permille / 10, ".", permille % 10, "% of the parameters)");
+  }
+
+  void DropLayers(const std::vector<uint64_t>& layers) {
+    if (layers.empty()) return;
+    for (const uint64_t layer : layers) {
+      for (const auto& [rest, tensor] : model_.layers[layer].tensors) left_out_.Add("ssm", Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
+      for (const auto& [key, object] : model_.layers[layer].objects) left_out_.Add("ssm", ObjectBytes(source_, object.object));
+    }
+    dropped_layers_ = layers;
+    Note(Cat("dropped: ", DescribeLayers(layers), "; the result is another model"));
+  }
+
+  void SetGptKeys() {
+    emit_.keys = step_.per_layer ? LayerKeys::kPerLayer : LayerKeys::kStacked;
+    if (emit_.keys == LayerKeys::kStacked) CheckStackable(target_, findings_);
+    megatron::SetGpt(common_, target_.size(), emit_.keys);
+  }
+
+  // ---- The same model; GPT layers may be keyed the other way
+
+  void KeepModel() {
+    target_ = model_.layers;
+    if (hybrid_) {
+      if (step_.pattern) SourcePattern(model_, args_, step_.pattern, findings_);
+      return Note("the checkpoint is a Hybrid model already");
+    }
+    if (step_.pattern) return Add("retarget.pattern_mismatch", "a pattern is given, but a GPT model has none");
+    SetGptKeys();
+    Note(Cat("the checkpoint is a GPT model already; its layers are ", step_.per_layer ? "keyed one by one" : "stacked"));
+  }
+
+  // ---- The result
+
+  void RenameFinalNorm(const std::string& to) {
+    for (auto* entries : {&model_.tensors, &model_.objects}) {
+      for (auto& [index, key] : *entries) {
+        const megatron::ModelKey parsed = megatron::ParseModelKey(key);
+        if (parsed.part == megatron::ModelKey::Part::kFinalNorm) key = Cat(to, parsed.rest);
+      }
+    }
+  }
+
+  void RecordProvenance(const char* direction, const std::string& pattern) {
+    megatron::RetargetProvenance provenance;
+    provenance.direction = direction;
+    provenance.pattern = pattern;
+    provenance.seed = step_.seed;
+    provenance.fresh_layers = emit_.fresh_layers;
+    provenance.dropped_layers = dropped_layers_;
+    provenance.producer = producer_;
+    megatron::SetProvenance(common_, provenance);
+  }
+
+  View Finish() {
+    emit_.extra_state = step_.extra_state;
+    for (const LeftOut& left : source_.left_out) left_out_.Add(left.rule, left.bytes, left.count);
+    View out = EmitModel(source_, model_, target_, emit_, left_out_);
+    for (const uint64_t layer : emit_.fresh_layers) AddFreshMamba(*fresh_, model_.prefix, layer, out);
+    LeaveStateOut();
+    if (step_.reset_iterations) megatron::ResetIterations(common_);
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    std::sort(out.tensors.begin(), out.tensors.end(), by_name);
+    std::sort(out.objects.begin(), out.objects.end(), by_name);
+    out.common = std::move(common_);
+    out.notes = std::move(source_.notes);
+    if (!model_.prefix.empty()) out.notes.push_back(Cat("all keys begin with ", Quote(model_.prefix), ", which stays"));
+    out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
+    out.left_out = left_out_.Take();
+    return out;
+  }
+
+  // Optimizer, rng and rerun state do not fit the new keys.
+  void LeaveStateOut() {
+    for (const uint32_t i : model_.state_tensors) {
+      const Tensor& tensor = source_.tensors[i];
+      left_out_.Add(std::string(megatron::Name(megatron::Classify(tensor.name))), Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
+    }
+    for (const uint32_t i : model_.state_objects) left_out_.Add(std::string(megatron::Name(megatron::Classify(source_.objects[i].name))), ObjectBytes(source_, i));
+    const auto removed = megatron::DropTrainingState(common_);
+    for (const std::string& name : removed) left_out_.Add(Cat("common_state.", name), 0);
+    if (!model_.state_tensors.empty() || !model_.state_objects.empty() || !removed.empty()) {
+      Note("optimizer, rng and rerun state is left out: load the result with --no-load-optim --no-load-rng, or with --finetune");
+    }
+    if (step_.extra_state == RetargetStep::ExtraState::kDrop) Note("extra states are left out: load the result with --dist-ckpt-strictness log_unexpected");
+  }
+
+  const RetargetStep& step_;
+  const std::string& producer_;
+  View source_;
+  megatron::CommonDocument common_;
+  megatron::Args args_;
+  Findings findings_;
+  SourceModel model_;
+  bool hybrid_ = false;  // what the source is
+  std::vector<ModelLayer> target_;
+  EmitOptions emit_;
+  std::optional<FreshMamba> fresh_;
+  std::vector<uint64_t> dropped_layers_;
+  LeftOutTally left_out_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Retargeted Retarget(const RetargetStep& step, View source, const std::string& producer) { return Retargeter(step, std::move(source), producer).Run(); }
+
+}  // namespace ck::transform
