@@ -9,6 +9,7 @@
 #include "libs/pipeline/sidecars.h"
 #include "libs/pipeline/source_checks.h"
 #include "libs/transform/copy.h"
+#include "libs/transform/retarget.h"
 
 namespace ck::pipeline {
 namespace {
@@ -40,9 +41,23 @@ std::shared_ptr<const Checkpoint> OpenInput(const plan::Input& input) {
 // The step of the plan that is not built in this version, if any.
 void RefuseUnsupportedSteps(const plan::Plan& plan) {
   for (const plan::Step& step : plan.steps) {
-    if (std::holds_alternative<plan::MergeStep>(step)) continue;
+    if (!std::holds_alternative<plan::SplitStep>(step)) continue;
     throw InputError("pipeline.unsupported_step", Cat("step ", Quote(plan::OpName(step)), " is not available in this version"));
   }
+}
+
+// The view before any change of keys. Precondition: the merge's checks found nothing.
+transform::View SourceView(const plan::Plan& plan, const transform::MergeInputs& inputs, const std::string& producer) {
+  if (const auto* merge = plan::FindStep<plan::MergeStep>(plan)) return transform::MergeView(plan, *merge, inputs, producer);
+  const int64_t* number = std::get_if<int64_t>(&plan.target);
+  return transform::CopyView(inputs.checkpoints[0], number ? std::optional(*number) : std::nullopt);
+}
+
+// Beside weights that are not the source's, or counters that start again, the source's progress is no longer true.
+SidecarRule SidecarRuleOf(const plan::Plan& plan) {
+  const auto* retarget = plan::FindStep<plan::RetargetStep>(plan);
+  const bool changed = plan::FindStep<plan::MergeStep>(plan) || (retarget && retarget->reset_iterations);
+  return changed ? SidecarRule::kChanged : SidecarRule::kCopy;
 }
 
 }  // namespace
@@ -57,18 +72,22 @@ transform::MergeInputs OpenInputs(const plan::Plan& plan) {
 }
 
 std::vector<plan::Finding> CheckSteps(const plan::Plan& plan, const transform::MergeInputs& inputs) {
-  const auto* merge = plan::FindStep<plan::MergeStep>(plan);
-  return merge ? transform::CheckMerge(plan, *merge, inputs) : std::vector<plan::Finding>();
+  std::vector<plan::Finding> findings;
+  if (const auto* merge = plan::FindStep<plan::MergeStep>(plan)) findings = transform::CheckMerge(plan, *merge, inputs);
+  const auto* retarget = plan::FindStep<plan::RetargetStep>(plan);
+  if (!retarget || !findings.empty()) return findings;
+  return transform::Retarget(*retarget, SourceView(plan, inputs, ""), "").findings;
 }
 
 transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& inputs, const std::string& producer) {
   RefuseUnsupportedSteps(plan);
-  const auto* merge = plan::FindStep<plan::MergeStep>(plan);
-  const int64_t* number = std::get_if<int64_t>(&plan.target);
-  transform::View view = merge ? transform::MergeView(plan, *merge, inputs, producer)
-                               : transform::CopyView(inputs.checkpoints[0], number ? std::optional(*number) : std::nullopt);
-  const Checkpoint& sidecar_source = *view.inputs[view.common_input];
-  AddSidecars(sidecar_source, merge ? SidecarRule::kChanged : SidecarRule::kCopy, view);
+  transform::View view = SourceView(plan, inputs, producer);
+  if (const auto* retarget = plan::FindStep<plan::RetargetStep>(plan)) {
+    transform::Retargeted retargeted = transform::Retarget(*retarget, std::move(view), producer);
+    Check(retargeted.findings.empty(), "CheckSteps found nothing");
+    view = std::move(retargeted.view);
+  }
+  AddSidecars(*view.inputs[view.common_input], SidecarRuleOf(plan), view);
   CheckSourceCoverage(view);
   transform::CheckView(view);
   return view;
