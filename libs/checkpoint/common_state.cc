@@ -3,11 +3,13 @@
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/fs/read.h"
+#include "libs/pickle/describe.h"
 
 namespace ck::checkpoint {
 namespace {
 
 constexpr std::string_view kNames[] = {"none", "common.pt", "embedded"};
+constexpr size_t kMaxDescription = 200;  // bytes of a message
 
 bool IsDict(const pickle::Graph& graph, pickle::Ref ref) {
   return graph.kind(ref) == pickle::Kind::kDict;
@@ -62,7 +64,10 @@ CommonState ReadCommonState(const Checkpoint& checkpoint) {
   try {
     out.object = torchsave::ReadObject(bytes::StringSource(out.stored));
     out.dict = out.form == CommonForm::kEmbedded ? EmbeddedDict(out.object) : out.object.root;
-    if (!IsDict(out.object.graph, out.dict)) throw InputError("common.not_a_dict", "the common state is not a dict");
+    if (!IsDict(out.object.graph, out.dict)) {
+      throw InputError("common.not_a_dict", Cat("the common state is ", Quote(pickle::Describe(out.object.graph, out.dict, kMaxDescription)),
+                                                ", expected a dict"));
+    }
   } catch (const Error& error) {
     throw error.At(where);
   }

@@ -18,6 +18,7 @@ class Collector {
   explicit Collector(const Checkpoint& checkpoint) : files_(checkpoint.files()), problems_(files_.size()) {}
 
   void Add(const std::string& key, const dcp::Item& item) {
+    if (item.length == 0) return;  // a chunk of volume 0 that has no item: its file means nothing
     total_ = AddSaturated(total_, item.length);
     const DataFile& file = files_[item.file];
     FileProblem& problem = problems_[item.file];
@@ -84,14 +85,12 @@ std::string Describe(const FileProblem& problem) {
              " (lost: ", lost, ")");
 }
 
-std::string Describe(const FileCheck& check, const Checkpoint& checkpoint) {
+std::string Summary(const FileCheck& check, const Checkpoint& checkpoint) {
   if (check.problems.empty()) return "";
   uint64_t missing = 0, lost = 0;
-  std::vector<std::string> each;
   for (const FileProblem& problem : check.problems) {
     if (!problem.size_bytes) ++missing;
     lost = AddSaturated(lost, problem.lost_bytes);
-    each.push_back(Describe(problem));
   }
   std::vector<std::string> counts;
   const uint64_t short_files = check.problems.size() - missing;
@@ -99,8 +98,13 @@ std::string Describe(const FileCheck& check, const Checkpoint& checkpoint) {
   if (short_files > 0) counts.push_back(Cat(short_files, " short"));
   return Cat(Join(counts, " and "), " of ", Counted(checkpoint.files().size(), "data file"), ", ",
              Percent(lost, check.item_bytes), "% of the bytes",
-             missing > 0 && missing < checkpoint.files().size() ? " (on another node's disk?)" : "", ": ",
-             Join(each, "; "));
+             missing > 0 && missing < checkpoint.files().size() ? " (on another node's disk?)" : "");
+}
+
+std::string Describe(const FileCheck& check, const Checkpoint& checkpoint) {
+  std::vector<std::string> each;
+  for (const FileProblem& problem : check.problems) each.push_back(Describe(problem));
+  return each.empty() ? "" : Cat(Summary(check, checkpoint), ": ", Join(each, "; "));
 }
 
 }  // namespace ck::checkpoint

@@ -30,7 +30,9 @@ FileCheck CheckDataFiles(const Checkpoint& checkpoint);
 // "'__1_0.distcp' is missing (3154 bytes of 2 keys: 'b', 'c')",
 // "'__0_0.distcp' has 0 bytes, needs 1577 (lost: 1577 bytes of 1 key: 'a')".
 std::string Describe(const FileProblem& problem);
-// "1 missing of 2 data files, 41% of the bytes (on another node's disk?): ..." with every such file; "" when none.
+// "1 missing of 2 data files, 41% of the bytes (on another node's disk?)"; "" when nothing is wrong.
+std::string Summary(const FileCheck& check, const Checkpoint& checkpoint);
+// The summary and a description of every file; "" when nothing is wrong.
 std::string Describe(const FileCheck& check, const Checkpoint& checkpoint);
 
 }  // namespace ck::checkpoint

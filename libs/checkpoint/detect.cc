@@ -29,6 +29,7 @@ void ReadBackend(const std::string& path, Detected& out) {
   try {
     document = json::Parse(fs::ReadSmallFile(path, kMaxMetadataJson));
   } catch (const Error& error) {
+    if (error.code() != Code::kInput) throw;  // a disk that fails says nothing about the file
     out.what = Cat("metadata.json: ", error.message());
     return;
   }

@@ -29,7 +29,8 @@ struct Detected {
   bool has_common_pt = false;
 };
 
-// `entries` is the listing of `directory`. Reads metadata.json when it is there, nothing else.
+// `entries` is the listing of `directory`. Reads metadata.json when it is there, nothing else; one that the environment
+// does not let us read is an error of libs/fs.
 Detected Detect(const std::string& directory, const std::vector<fs::Entry>& entries);
 
 // True for "__3.metadata".

@@ -201,7 +201,8 @@ class Renderer {
       case Kind::kBool: return graph_.AsBool(ref);
       case Kind::kInt: return graph_.AsInt(ref);
       case Kind::kFloat: return NumberValue(graph_.AsFloat(ref));
-      case Kind::kString: return Charge(graph_.bytes(ref).size()) ? json::Value(json::ToUtf8(graph_.bytes(ref))) : Cut();
+      case Kind::kString:
+        return Charge(graph_.bytes(ref).size()) ? json::Value(json::ToUtf8(graph_.bytes(ref))) : Cut();
       default: return CachedText(ref);
     }
   }

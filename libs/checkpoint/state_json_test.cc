@@ -121,7 +121,8 @@ TEST_F(StateJsonTest, Containers) {
       {mixed, R"x([["a",1],[0,"zero"],["(1, 'b')",[]]])x"},
       {same_text, R"([["\\xff",1],["\\xff",2]])"},
       {ordered, R"({"k":7})"},
-      {Namespace({{"lr", graph_.NewFloat(0.5)}, {"inner", Namespace({{"x", Int(1)}})}}), R"({"lr":0.5,"inner":{"x":1}})"},
+      {Namespace({{"lr", graph_.NewFloat(0.5)}, {"inner", Namespace({{"x", Int(1)}})}}),
+       R"({"lr":0.5,"inner":{"x":1}})"},
       {empty_namespace, "{}"},
       {Call("torch", "Size", {Tuple({Int(2), Int(3)})}), "[2,3]"},
   };

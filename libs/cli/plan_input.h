@@ -12,6 +12,13 @@
 
 namespace ck::cli {
 
+// A plan and the bytes that it was read from, for a tool that passes it on unchanged.
+struct PlanText {
+  plan::Plan plan;
+  std::string text;
+};
+PlanText ReadPlanText(Streams& streams, const std::optional<std::string>& source);
+
 // The plan in the file `source`; on stdin when `source` is "-" or when none is named.
 plan::Plan ReadPlan(Streams& streams, const std::optional<std::string>& source);
 

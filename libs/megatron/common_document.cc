@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "libs/pickle/allowlist.h"
+
 namespace ck::megatron {
 namespace {
 
@@ -43,6 +45,16 @@ void SetIteration(CommonDocument& document, int64_t iteration) {
   const pickle::Ref state = graph.state(args);
   if (state == pickle::kNoRef || graph.kind(state) != pickle::Kind::kDict) return;  // no argparse.Namespace
   if (graph.Attribute(args, "iteration") != pickle::kNoRef) graph.SetAttribute(args, "iteration", graph.NewInt(iteration));
+}
+
+std::vector<std::string> RefusedClasses(const CommonDocument& document) {
+  std::vector<std::string> out;
+  pickle::Graph reachable;  // the document's graph may hold parts that nothing refers to any more
+  reachable.Import(document.graph, document.root);
+  for (const pickle::GlobalUse& use : pickle::ListGlobals(reachable)) {
+    if (!use.known) out.push_back(use.module + "." + use.name);
+  }
+  return out;
 }
 
 std::vector<std::string> DropTrainingState(CommonDocument& document) {

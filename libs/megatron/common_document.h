@@ -26,6 +26,10 @@ CommonDocument CopyCommonState(const checkpoint::CommonState& source);
 // Sets `iteration`, and `args.iteration` where args has one.
 void SetIteration(CommonDocument& document, int64_t iteration);
 
+// Classes and functions in the document that Megatron-Core's restricted load of common.pt refuses, as "module.name". The embedded form of the common state is
+// loaded without that restriction, so a source can hold them and work.
+std::vector<std::string> RefusedClasses(const CommonDocument& document);
+
 // Removes the optimizer, rng and rerun state that the result's tensors no longer match. Returns the names removed.
 std::vector<std::string> DropTrainingState(CommonDocument& document);
 

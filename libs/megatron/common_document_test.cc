@@ -176,5 +176,22 @@ TEST(CommonDocument, ProvenanceHasEveryMemberWithItsType) {
   EXPECT_EQ(graph.bytes(graph.items(graph.Find(dict, "input_paths"))[1]), "/b");
 }
 
+TEST(RefusedClasses, NamesWhatARestrictedLoadRefusesAndOnlyWhatIsReachable) {
+  CommonDocument document;
+  pickle::Graph& graph = document.graph;
+  document.root = graph.NewDict();
+  const auto call = [&](const char* module, const char* name) {
+    return graph.NewObject(pickle::Form::kReduce, graph.NewGlobal(module, name), graph.NewTuple({}));
+  };
+  graph.DictSet(document.root, "args", call("argparse", "Namespace"));
+  graph.DictSet(document.root, "dtype", graph.NewGlobal("torch", "bfloat16"));
+  EXPECT_TRUE(RefusedClasses(document).empty());
+  call("foo", "Unreachable");
+  EXPECT_TRUE(RefusedClasses(document).empty());
+  graph.DictSet(document.root, "loss", call("numpy._core.multiarray", "scalar"));
+  graph.DictSet(document.root, "thing", call("foo.bar", "Thing"));
+  EXPECT_EQ(RefusedClasses(document), (std::vector<std::string>{"foo.bar.Thing", "numpy._core.multiarray.scalar"}));
+}
+
 }  // namespace
 }  // namespace ck::megatron

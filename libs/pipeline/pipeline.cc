@@ -6,8 +6,10 @@
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/checkpoint/checkpoint.h"
+#include "libs/checkpoint/metadata_hash.h"
 #include "libs/pipeline/sidecars.h"
 #include "libs/pipeline/source_checks.h"
+#include "libs/transform/common_warnings.h"
 #include "libs/transform/copy.h"
 #include "libs/transform/retarget.h"
 
@@ -28,14 +30,6 @@ checkpoint::Format FormatOf(plan::Format format) {
       return checkpoint::Format::kSafetensors;
   }
   throw InternalError("internal.check_failed", "a plan's format is one of four");
-}
-
-std::shared_ptr<const Checkpoint> OpenInput(const plan::Input& input) {
-  auto opened = Checkpoint::Open(input.path);
-  if (opened->format() != FormatOf(input.format)) {
-    throw PreconditionError("pipeline.input_changed", Cat(input.path, " is ", Name(opened->format()), ", the plan says ", Name(FormatOf(input.format))));
-  }
-  return opened;
 }
 
 // The step of the plan that is not built in this version, if any.
@@ -61,6 +55,20 @@ SidecarRule SidecarRuleOf(const plan::Plan& plan) {
 }
 
 }  // namespace
+
+std::shared_ptr<const Checkpoint> OpenInput(const plan::Input& input) {
+  auto opened = Checkpoint::Open(input.path);
+  if (opened->format() != FormatOf(input.format)) {
+    throw PreconditionError("pipeline.input_changed", Cat(input.path, " is ", Name(opened->format()), ", the plan says ", Name(FormatOf(input.format))));
+  }
+  if (!input.metadata_sha256) return opened;
+  const std::string found = checkpoint::MetadataSha256(*opened);
+  if (found != *input.metadata_sha256) {
+    throw PreconditionError("pipeline.input_changed",
+                            Cat("the metadata of ", input.path, " has SHA-256 ", found, ", the plan says ", *input.metadata_sha256));
+  }
+  return opened;
+}
 
 transform::MergeInputs OpenInputs(const plan::Plan& plan) {
   transform::MergeInputs out;
@@ -89,6 +97,7 @@ transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& 
   }
   AddSidecars(*view.inputs[view.common_input], SidecarRuleOf(plan), view);
   CheckSourceCoverage(view);
+  transform::WarnAboutCommonState(view);
   transform::CheckView(view);
   return view;
 }

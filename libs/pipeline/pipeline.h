@@ -16,6 +16,10 @@
 
 namespace ck::pipeline {
 
+// Opens one input and compares it with what the plan says: its format and, where the plan has it, metadata_sha256
+// (checkpoint::MetadataSha256).
+std::shared_ptr<const checkpoint::Checkpoint> OpenInput(const plan::Input& input);
+
 // Opens every input of the plan, and the checkpoint that a merge's common_from names. Precondition: the plan has inputs.
 transform::MergeInputs OpenInputs(const plan::Plan& plan);
 

@@ -68,6 +68,9 @@ Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const O
   const transform::MergeInputs inputs = pipeline::OpenInputs(plan);
   ThrowFindings(pipeline::CheckSteps(plan, inputs), observer);
   out.view = pipeline::BuildView(plan, inputs, Producer());
+  for (const plan::Finding& warning : out.view.warnings) {
+    if (observer.finding) observer.finding(warning);
+  }
   CheckTarget(out.placement, InputPaths(out.view));
   ThrowFindings(pipeline::CheckSourceFiles(out.view), observer);
   out.layout = LayOutPlan(plan, out.view);

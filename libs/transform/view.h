@@ -16,6 +16,7 @@
 
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/megatron/common_document.h"
+#include "libs/plan/documents.h"
 #include "libs/tensor/box.h"
 #include "libs/tensor/dtype.h"
 
@@ -121,7 +122,7 @@ struct View {
   std::vector<LeftOut> left_out;
   uint64_t averaged_tensors = 0;
   uint64_t copied_extra_states = 0;
-  std::vector<std::string> warnings;  // for people, one line each, ending in "[id]"
+  std::vector<plan::Finding> warnings;  // of severity warning
   std::vector<std::string> notes;     // for the summary
 };
 

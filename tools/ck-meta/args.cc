@@ -35,7 +35,8 @@ State TakeArgs(Contents& contents) {
   const auto& objects = contents.meta.objects;
   if (std::any_of(objects.begin(), objects.end(), [](const plan::MetaObject& object) { return object.name == kArgs; }))
     return ReadState(contents, std::string(kArgs));
-  throw InputError("meta.no_args", "there are no training arguments: neither args in the common state nor an object 'args'");
+  throw InputError("meta.no_args",
+                   "there are no training arguments: neither args in the common state nor an object 'args'");
 }
 
 std::string ArgsDocument(const State& args, const NameFilter& filter, cli::Diagnostics& diagnostics) {

@@ -62,8 +62,8 @@ State ReadState(const Contents& contents, const std::string& object_name);
 // The value of the common state's `iteration` when it is an integer and not negative.
 std::optional<int64_t> IterationOf(const std::optional<State>& common);
 
-// The prefix that wraps the names of the model ("model.module."), found by agreement over every name that has one; "" when there is
-// none. Names that disagree give a sentence that says so.
+// A sentence about the prefix that wraps the names of the model ("model.module."), found by agreement over all names
+// that Megatron models have in common, or about their disagreement; "" when there is no prefix.
 std::string DescribeWrapper(const plan::Meta& meta);
 
 }  // namespace ck::meta

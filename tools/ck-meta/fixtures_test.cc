@@ -42,7 +42,8 @@ Ran Meta(const std::vector<std::string>& arguments, const std::string& input = "
 // Directories that hold a checkpoint themselves.
 std::vector<std::string> Checkpoints(const std::string& below) {
   std::set<std::string> found;
-  for (const auto& entry : stdfs::recursive_directory_iterator(below, stdfs::directory_options::follow_directory_symlink)) {
+  constexpr auto kFollow = stdfs::directory_options::follow_directory_symlink;
+  for (const auto& entry : stdfs::recursive_directory_iterator(below, kFollow)) {
     const std::string name = entry.path().filename();
     const bool weights = EndsWith(name, ".safetensors") && !StartsWith(name, "truth") && !StartsWith(name, "expected_");
     if (EndsWith(name, ".metadata") || weights) found.insert(entry.path().parent_path());

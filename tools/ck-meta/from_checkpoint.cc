@@ -95,8 +95,6 @@ void WarnAboutClasses(std::string_view where, const std::vector<std::string>& na
 void WarnAboutMetadata(const Checkpoint& from, cli::Diagnostics& diagnostics) {
   const dcp::Metadata& metadata = from.metadata();
   for (const std::string& note : metadata.notes) diagnostics.Warn("meta.odd_metadata", note);
-  for (const std::string& name : metadata.unknown_attributes)
-    diagnostics.Detail(Cat("the metadata has an attribute that ck does not know: ", Quote(name)));
   WarnAboutClasses("the metadata", metadata.unknown_globals, diagnostics);
 }
 
@@ -119,9 +117,10 @@ void WarnAboutBothForms(const Checkpoint& from, const checkpoint::CommonState& c
   } catch (const Error& error) {
     embedded = Cat("which cannot be read: ", error.message());
   }
-  diagnostics.Warn("common.both_forms", Cat("the common state is there twice: common.pt (iteration ",
-                                            Describe(common.iteration()), ") and ", checkpoint::kEmbeddedCommonKey, " (",
-                                            embedded, "); common.pt is shown, it is the one that Megatron loads"));
+  diagnostics.Warn("common.both_forms",
+                   Cat("the common state is there twice: common.pt (iteration ", Describe(common.iteration()), ") and ",
+                       checkpoint::kEmbeddedCommonKey, " (", embedded,
+                       "); common.pt is shown, it is the one that Megatron loads"));
 }
 
 plan::CommonForm ToForm(checkpoint::CommonForm form) {

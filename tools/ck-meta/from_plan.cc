@@ -39,15 +39,8 @@ transform::View ViewOf(const plan::Plan& plan, cli::Diagnostics& diagnostics) {
   return view;
 }
 
-// "text [id]" -> a warning with that id.
-void Warn(const std::string& line, cli::Diagnostics& diagnostics) {
-  const size_t open = line.rfind(" [");
-  if (open == std::string::npos || !EndsWith(line, "]")) return diagnostics.Warn("meta.result", line);
-  diagnostics.Warn(line.substr(open + 2, line.size() - open - 3), line.substr(0, open));
-}
-
 void Report(const transform::View& view, cli::Diagnostics& diagnostics) {
-  for (const std::string& warning : view.warnings) Warn(warning, diagnostics);
+  for (const plan::Finding& warning : view.warnings) diagnostics.Warn(warning.id, warning.message);
   for (const std::string& note : view.notes) diagnostics.Note(note);
   for (const transform::LeftOut& left : view.left_out) {
     diagnostics.Note(Cat("left out by rule ", left.rule, ": ", left.count, left.count == 1 ? " entry, " : " entries, ",
@@ -85,7 +78,8 @@ std::vector<File> FilesOf(const transform::View& view, const run::Layout& layout
   for (const run::SmallFile& file : layout.small_files)
     out.push_back({.name = file.name, .size_bytes = file.content.size(), .kind = KindOf(file.name)});
   if (layout.index)
-    out.push_back({.name = layout.index->name, .size_bytes = layout.index->content.size(), .kind = File::Kind::kMetadata});
+    out.push_back(
+        {.name = layout.index->name, .size_bytes = layout.index->content.size(), .kind = File::Kind::kMetadata});
   for (const transform::SidecarFile& file : view.sidecars)
     out.push_back({.name = file.name, .size_bytes = file.bytes, .kind = File::Kind::kSidecar});
   std::sort(out.begin(), out.end(), [](const File& a, const File& b) { return a.name < b.name; });

@@ -1,4 +1,5 @@
-// The review list: which Python classes and functions the pickles of a checkpoint name. ck runs none of them; a loader might.
+// The review list: which Python classes and functions the pickles of a checkpoint name. ck runs none of them; a loader
+// might.
 #ifndef CK_TOOLS_CK_META_GLOBALS_H_
 #define CK_TOOLS_CK_META_GLOBALS_H_
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,12 @@
 #include "libs/base/text.h"
 #include "libs/checkpoint/testing/dcp_builder.h"
 #include "libs/cli/testing/string_streams.h"
+#include "libs/dcp/testing/metadata_builder.h"
 #include "libs/fs/test_directory.h"
 #include "libs/json/value.h"
 #include "libs/pickle/graph.h"
 #include "libs/plan/testing/schema_validator.h"
+#include "libs/tensor/box.h"
 #include "libs/torchsave/write.h"
 #include "tools/ck-meta/options.h"
 
@@ -117,6 +120,46 @@ TEST_F(MetaToolTest, AnUnknownClassIsNamedAndLosesNothing) {
   const std::string globals = Run({"--show-globals", "--table"});
   EXPECT_NE(globals.find("posix.system  no     yes         1  common state"), std::string::npos) << globals;
   EXPECT_NE(globals.find("1 name, 1 that ck does not know"), std::string::npos) << globals;
+}
+
+TEST_F(MetaToolTest, OddMetadataIsAWarning) {
+  Save({"w"});
+  std::ofstream(Path() + "/.metadata", std::ios::binary | std::ios::app) << "more";
+  const json::Value document = Document();
+  EXPECT_TRUE(ErrorHas("[meta.odd_metadata]")) << error_;
+  EXPECT_EQ(document.AsObject()->Find("tensors")->AsArray()->size(), 1u);
+}
+
+TEST_F(MetaToolTest, AnUnknownAttributeOfTheMetadataIsAWarning) {
+  Save({"w"});
+  dcp::MetadataBuilder metadata;
+  metadata.AddTensor("w", "uint8", {2}, {Box::Whole({2})});
+  const dcp::Item& item = builder_.metadata.tensors[0].chunks[0].item;
+  metadata.AddItem("w", Dims{0}, "__0_0.distcp", item.offset, item.length);
+  metadata.Set("future_field", metadata.NewObject("foo", "Bar"));
+  directory_.Write("x/.metadata", metadata.Build());
+  const json::Value document = Document();
+  EXPECT_EQ(document.AsObject()->Find("tensors")->AsArray()->size(), 1u);
+  EXPECT_TRUE(ErrorHas("'foo.Bar' [meta.unknown_class]")) << error_;
+  EXPECT_TRUE(ErrorHas("'future_field'")) << error_;
+  EXPECT_NE(Run({"--show-globals", "--table"}).find("foo.Bar  no     no          1  .metadata"), std::string::npos);
+}
+
+TEST_F(MetaToolTest, OnlyTheArgumentsAreCounted) {
+  pickle::Graph graph;
+  const pickle::Ref type = graph.NewGlobal("argparse", "Namespace");
+  const auto make = [&] {
+    const pickle::Ref made = graph.NewObject(pickle::Form::kNewObj, type, graph.NewTuple({}));
+    graph.SetAttribute(made, "lr", graph.NewFloat(0.5));
+    return made;
+  };
+  const pickle::Ref root = graph.NewDict();
+  graph.DictSet(root, "args", make());
+  graph.DictSet(root, "other", make());
+  SaveCommon(graph, root);
+  const std::string table = Run({"--table"});
+  EXPECT_NE(table.find("args          Namespace of 1 argument (--args shows them)\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("other         Namespace(lr=0.5)\n"), std::string::npos) << table;
 }
 
 TEST_F(MetaToolTest, ABombIsCutAndTheRestIsThere) {

@@ -3,6 +3,7 @@
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/cli/common_options.h"
+#include "libs/compress/stream.h"
 
 namespace ck::meta {
 namespace {
@@ -20,8 +21,8 @@ cli::Command CommandLine() {
       .usage = {"ck-meta [--include GLOB]... [--exclude GLOB]... [--chunks] [PATH]", "ck-meta --args [PATH]",
                 "ck-meta --show-globals [PATH]"},
       .description =
-          "PATH is a checkpoint, a root (its marker or its newest complete checkpoint is used), or a plan: a file whose "
-          "name ends in .json, or - for stdin. Without PATH a plan is read from stdin.\n\n"
+          "PATH is a checkpoint, a root (its marker or its newest complete checkpoint is used), or a plan: a file "
+          "whose name ends in .json, or - for stdin. Without PATH a plan is read from stdin.\n\n"
           "No tensor data is read and nothing of a checkpoint is run. On a terminal it shows a table, in a pipe JSON.",
       .operands = {.name = "PATH", .min_count = 0, .max_count = 1},
       .options = cli::Concat(
@@ -30,8 +31,8 @@ cli::Command CommandLine() {
                 .aliases = {"-i"},
                 .arity = Arity::kRepeated,
                 .value = "GLOB",
-                .help = "List only tensors and objects (with --args: arguments) whose name matches one of these: * is any "
-                        "text, also with dots, ? one character, [a-c] a class.",
+                .help = "List only tensors and objects (with --args: arguments) whose name matches one of these: * is "
+                        "any text, also with dots, ? one character, [a-c] a class.",
                 .group = "Selection"},
                {.name = "--exclude",
                 .aliases = {"-x"},
@@ -54,6 +55,7 @@ cli::Command CommandLine() {
       .examples = {"ck-meta RUN --include '*.linear_fc1.weight'", "ck-meta RUN --args --json | jq .hidden_size",
                    "ck-ls RUN --latest | ck-retarget --to hybrid --pattern '*-*-' | ck-meta"},
       .exit_codes = {{1, ""}},
+      .libraries = {compress::LibraryVersion()},
   };
 }
 

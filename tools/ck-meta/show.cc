@@ -28,11 +28,11 @@ std::string CountOf(uint64_t count, uint64_t all, std::string_view one) {
   return count == all ? Count(count, one) : Cat(count, " of ", Count(all, one));
 }
 
-// One line for a value of the state: large parts by their size.
-std::string Summary(const pickle::Graph& graph, pickle::Ref ref) {
+// One line for a value of the state; the arguments, which are hundreds, by their number.
+std::string Summary(std::string_view name, const pickle::Graph& graph, pickle::Ref ref) {
   const bool object = graph.kind(ref) == pickle::Kind::kObject;
   const pickle::Ref state = object ? graph.state(ref) : pickle::kNoRef;
-  if (object && graph.IsCall(ref, "argparse", "Namespace") && state != pickle::kNoRef)
+  if (name == "args" && state != pickle::kNoRef && graph.kind(state) == pickle::Kind::kDict)
     return Cat("Namespace of ", Count(graph.entries(state).size(), "argument"), " (--args shows them)");
   return pickle::Describe(graph, ref, kMaxCellBytes);
 }
@@ -105,7 +105,8 @@ std::string TensorTable(const plan::Meta& meta, const Options& options) {
     table.AddRow(std::move(row));
     if (!tensor.chunk_list) continue;
     for (const plan::MetaChunk& chunk : *tensor.chunk_list)
-      table.AddRow({Cat("  at ", FormatDims(chunk.offset)), "", FormatDims(chunk.shape), "", "", chunk.file.value_or("-")});
+      table.AddRow(
+          {Cat("  at ", FormatDims(chunk.offset)), "", FormatDims(chunk.shape), "", "", chunk.file.value_or("-")});
   }
   return Cat("\n", table.Text(), collapsed.Text());
 }
@@ -117,7 +118,7 @@ std::string ValueCell(const Contents& contents, const plan::MetaObject& object, 
   --values_left;
   try {
     const State state = ReadState(contents, object.name);
-    return Summary(state.graph, Unlisted(state));
+    return Summary(object.name, state.graph, Unlisted(state));
   } catch (const Error& error) {
     if (error.code() == Code::kInternal) throw;
     return Cat("<not readable: ", error.id(), ">");
@@ -149,8 +150,8 @@ std::string CommonTable(const Contents& contents) {
   const pickle::Graph& graph = contents.common->graph;
   for (const auto& [key, value] : graph.entries(contents.common->root)) {
     const bool is_text = graph.kind(key) == pickle::Kind::kString;
-    table.AddRow({is_text ? std::string(graph.bytes(key)) : pickle::Describe(graph, key, kMaxCellBytes),
-                  Summary(graph, value)});
+    const std::string name = is_text ? std::string(graph.bytes(key)) : pickle::Describe(graph, key, kMaxCellBytes);
+    table.AddRow({name, Summary(name, graph, value)});
   }
   return Cat("\n", table.Text());
 }
@@ -194,7 +195,8 @@ std::string ContentsDocument(Contents contents, cli::Diagnostics& diagnostics) {
   plan::Meta& meta = contents.meta;
   if (contents.common) {
     checkpoint::StateJson state = checkpoint::StateToJson(contents.common->graph, contents.common->root);
-    if (state.cut) diagnostics.Warn("meta.state_cut", "the common state is larger than what is shown; parts read \"...\"");
+    if (state.cut)
+      diagnostics.Warn("meta.state_cut", "the common state is larger than what is shown; parts read \"...\"");
     meta.common_state = std::move(state.value);
   }
   for (const File& file : contents.files) meta.files.push_back({.name = file.name, .bytes = file.size_bytes});
