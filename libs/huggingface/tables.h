@@ -1,0 +1,60 @@
+// The architectures as data: which Hugging Face tensors a Megatron tensor becomes. One table per family.
+//
+// Keys.    {i} is a layer, {e} an expert. Megatron keys are those of a GPT model with a key per layer, whatever form the checkpoint has (model_source.h).
+// Shapes.  In words of one letter, one per dimension of the Megatron tensor: V vocabulary with its padding, h hidden, k fused query-key-value rows, q rows of all
+//          query heads, d elements per head, f feed-forward width, m that of an expert, s that of the shared expert, E experts; a 2 before a letter doubles it.
+//          One letter has one value in the whole model.
+// Source.  docs/formats/huggingface.md
+#ifndef CK_HUGGINGFACE_TABLES_H_
+#define CK_HUGGINGFACE_TABLES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/huggingface/family.h"
+
+namespace ck::huggingface {
+
+enum class Transform {
+  kCopy,
+  kUnpad,   // the first vocab_size rows
+  kQkv,     // query, key and value rows, regrouped
+  kGateUp,  // the first half of the rows, the second half
+};
+
+enum class When {
+  kAlways,
+  kDense,   // in a layer without a router
+  kMoe,     // in a layer with one
+  kUntied,  // when the model has a head of its own
+  kPresent, // when the checkpoint has it
+  kField,   // when the field of config.json is true; the tensors of one field are there in every layer or in none
+};
+
+struct Rule {
+  std::vector<std::string_view> megatron;  // other spellings of one tensor: exactly one of them is present
+  std::string_view shape;
+  std::vector<std::string_view> hf;        // kQkv: query, key, value; kGateUp: gate, up; else one
+  Transform transform = Transform::kCopy;
+  When when = When::kAlways;
+  std::string_view field = {};             // of When::kField
+};
+
+struct Table {
+  Family family;
+  std::vector<Rule> rules;  // without those of the head
+};
+
+const std::vector<Table>& Tables();
+
+// All rules of an architecture, those of the head last. Throws Error(kInput, "split.no_table") for a family that has none yet.
+std::vector<Rule> RulesOf(const Architecture& architecture);
+
+std::string_view Name(Transform transform);
+// "always", "moe layers", "when attention_bias", ...
+std::string Describe(const Rule& rule);
+
+}  // namespace ck::huggingface
+
+#endif  // CK_HUGGINGFACE_TABLES_H_
