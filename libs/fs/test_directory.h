@@ -16,7 +16,7 @@ namespace ck::fs {
 
 class TestDirectory {
  public:
-  explicit TestDirectory(const std::string& base = testing::TempDir()) {
+  explicit TestDirectory(const std::string& base = ::testing::TempDir()) {
     std::string name = (std::filesystem::path(base) / "ck_test_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
@@ -47,7 +47,7 @@ inline std::string MemoryBase() {
   const std::filesystem::path shm = "/dev/shm";
   std::error_code ignored;
   const bool writable = std::filesystem::is_directory(shm, ignored) && access(shm.c_str(), W_OK) == 0;
-  return writable ? shm.string() : testing::TempDir();
+  return writable ? shm.string() : ::testing::TempDir();
 }
 
 inline std::string ReadAll(const std::string& path) {

@@ -148,6 +148,44 @@ TEST(CheckCheckpoints, AChunkOfVolumeZeroNeedsNoItem) {
   EXPECT_EQ(ErrorOf([&] { EXPECT_EQ(Ids(CheckCheckpoints({directory / "m"}, {})), ""); }), "none");
 }
 
+// torch.save of an object of an unknown class that holds a string of `bytes` bytes.
+std::string SavedForeign(size_t bytes) {
+  pickle::Graph graph;
+  const pickle::Ref type = graph.NewGlobal("foo", "Bar");
+  const pickle::Ref root = graph.NewObject(pickle::Form::kNewObj, type, graph.NewTuple({}));
+  graph.SetAttribute(root, "text", graph.NewString(std::string(bytes, 'x')));
+  return torchsave::WriteObject(graph, root, "archive", {});
+}
+
+TEST(CheckCheckpoints, OfLargeObjectsOnlyTheArchiveIsLookedAt) {
+  const fs::TestDirectory directory;
+  const std::string large = SavedForeign(17 << 20);
+  const struct {
+    std::string name, item, ids;
+  } kCases[] = {
+      {"small", SavedForeign(10), "warning pickle.unknown_global"},
+      {"large", large, ""},
+      {"cut", large.substr(0, large.size() - 1), "error zip.no_end_record"},
+  };
+  for (const auto& test : kCases) {
+    DcpBuilder builder;
+    builder.AddObject("object", test.item, "__0_0.distcp");
+    builder.Save(directory / test.name);
+    EXPECT_EQ(Ids(CheckCheckpoints({directory / test.name}, {})), test.ids) << test.name;
+  }
+}
+
+// Objects that share their bytes are one fault, not work without end: what was parsed once is not parsed again.
+TEST(CheckCheckpoints, ManyNamesOfTheSameBytes) {
+  const fs::TestDirectory directory;
+  DcpBuilder builder;
+  builder.AddObject("a", SavedForeign(10), "__0_0.distcp");
+  const dcp::Item item = builder.metadata.objects[0].item;
+  for (const char* name : {"b", "c"}) builder.metadata.objects.push_back({.name = name, .item = item});
+  builder.Save(directory / "m");
+  EXPECT_EQ(Ids(CheckCheckpoints({directory / "m"}, {})), "error items.overlap, error items.overlap, warning pickle.unknown_global");
+}
+
 TEST(CheckCheckpoints, WhatCannotBeReadIsThrown) {
   const fs::TestDirectory directory;
   SaveModel(directory / "a", "12345678");
