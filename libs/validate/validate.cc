@@ -131,13 +131,18 @@ std::vector<Finding> CheckStepsAgainstInputs(const plan::Plan& plan, const trans
   return findings;
 }
 
+Finding AboutThePlan(const Error& error) {
+  if (error.code() != Code::kInput) throw error;
+  return {.id = error.id(), .severity = Severity::kError, .message = error.message(), .where = "the plan", .found = {}, .expected = {}, .source = {}};
+}
+
 // Can the plan be carried out as it stands? A plan that has no step yet is not finished, and that is no fault.
-std::vector<Finding> CheckSteps(const plan::Plan& plan) {
+std::vector<Finding> CheckFinished(const plan::Plan& plan) {
   if (plan.steps.empty()) return {};
   try {
     plan::CheckRunnable(plan);
   } catch (const Error& error) {
-    return {{.id = error.id(), .severity = Severity::kError, .message = error.message(), .where = "the plan", .found = {}, .expected = {}, .source = {}}};
+    return {AboutThePlan(error)};
   }
   return {};
 }
@@ -167,11 +172,15 @@ plan::Report CheckPlan(const plan::Plan& plan, const Options& options) {
     inputs.common = validation.Check(*common, [&] { return Checkpoint::Open(*common); });
     all_open = all_open && inputs.common;
   }
-  std::vector<Finding> unfinished = CheckSteps(plan);
+  std::vector<Finding> unfinished = CheckFinished(plan);
   const bool steps_can_be_checked = all_open && unfinished.empty() && (!plan.steps.empty() || plan.inputs.size() > 1);
   validation.Append(std::move(unfinished));
   if (steps_can_be_checked) {
-    validation.AppendUnlessFound(CheckStepsAgainstInputs(plan, inputs));
+    try {
+      validation.AppendUnlessFound(CheckStepsAgainstInputs(plan, inputs));
+    } catch (const Error& error) {
+      validation.AppendUnlessFound({AboutThePlan(error)});
+    }
     validation.set_inputs_compared();
   }
   return validation.Finish();
