@@ -269,6 +269,7 @@ class Retargeter {
     std::sort(out.objects.begin(), out.objects.end(), by_name);
     out.common = std::move(common_);
     out.notes = std::move(source_.notes);
+    out.warnings = std::move(source_.warnings);
     if (!model_.prefix.empty()) out.notes.push_back(Cat("all keys begin with ", Quote(model_.prefix), ", which stays"));
     out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
     out.left_out = left_out_.Take();

@@ -14,7 +14,7 @@ using cli::Arity;
 using cli::Shown;
 using plan::RetargetStep;
 
-constexpr char kTarget[] = "Target";
+constexpr char kTarget[] = "Conversion";
 constexpr char kMamba[] = "Fresh Mamba layers";
 constexpr char kShow[] = "Showing";
 
