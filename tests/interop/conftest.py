@@ -28,6 +28,17 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def saved(megatron, tmp_path_factory):
+    """saved(model, *iterations): the checkpoints of a model of one rank, written by this process when first asked for."""
+    @functools.cache
+    def save(model, *iterations):
+        root = tmp_path_factory.mktemp("saved")
+        sources.save_model(model, root, iterations)
+        return [root / f"iter_{iteration:07d}" for iteration in iterations]
+    return save
+
+
+@pytest.fixture(scope="session")
 def read():
     """read(path): everything torch reads of a checkpoint, by key; read once."""
     return functools.cache(compare.read)

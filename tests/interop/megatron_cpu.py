@@ -26,7 +26,7 @@ from megatron.core.dist_checkpointing.validation import StrictHandling
 from megatron.core.models.gpt import GPTModel
 from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec, get_gpt_layer_local_spec
 from megatron.core.tensor_parallel import random as tensor_parallel_random
-from megatron.core.transformer import TransformerConfig
+from megatron.core.transformer import MLATransformerConfig, TransformerConfig
 
 tensor_parallel_random.CudaRNGStatesTracker.fork = lambda self, name="": contextlib.nullcontext()
 
@@ -43,16 +43,24 @@ def start(rank=0, world=1, store=None, tensor_parallel=1, pipeline_parallel=1):
 # Every dimension differs from every other one, so that no permutation can hide:
 # hidden 16, q rows 24 (4 heads of 6), qkv rows 48 (2 groups), ffn 10 (fc1 20), vocabulary 26, expert count 3.
 VOCABULARY = 26
+POSITIONS = 64
+ROTARY_BASE = 10000
 
 
 def config(dtype, layers=2, experts=None, moe_layers=1, **more):
-    """Llama-like: RMSNorm, gated SiLU, grouped queries, no biases; with experts a sigmoid router that has an fp32 bias."""
+    """Llama-like: RMSNorm, gated SiLU, grouped queries, no biases; with experts a sigmoid router that has an fp32 bias.
+
+    `more` are fields of Megatron's config that differ from that; `multi_latent_attention` gives the config class of its own.
+    """
     moe = {}
     if experts:
         moe = dict(num_moe_experts=experts, moe_router_topk=2, moe_ffn_hidden_size=10, moe_layer_freq=list(moe_layers) if isinstance(moe_layers, tuple) else moe_layers,
                    moe_token_dispatcher_type="allgather", moe_router_score_function="sigmoid",
                    moe_router_enable_expert_bias=True, moe_router_dtype="fp32")
-    return TransformerConfig(**{**dict(
+    kind = MLATransformerConfig if more.get("multi_latent_attention") else TransformerConfig
+    if kind is MLATransformerConfig:
+        more = {**dict(num_query_groups=None, kv_channels=None, rope_type="rope", rotary_base=ROTARY_BASE), **more}
+    return kind(**{**dict(
         num_layers=layers, hidden_size=16, num_attention_heads=4, num_query_groups=2, kv_channels=6, ffn_hidden_size=10,
         normalization="RMSNorm", layernorm_epsilon=1e-6, gated_linear_unit=True,
         activation_func=torch.nn.functional.silu, add_bias_linear=False, hidden_dropout=0.0, attention_dropout=0.0,
@@ -63,20 +71,67 @@ def config(dtype, layers=2, experts=None, moe_layers=1, **more):
         pipeline_model_parallel_size=parallel_state.get_pipeline_model_parallel_world_size()), **moe, **more})
 
 
+class LatentAttention(torch.nn.Module):
+    """Causal attention whose values are not as wide as its keys, which Megatron leaves to Transformer Engine."""
+
+    def __init__(self, config, layer_number, attn_mask_type=None, attention_type=None, softmax_scale=None, k_channels=None, **others):
+        super().__init__()
+        self.scale = softmax_scale or k_channels ** -0.5
+
+    def forward(self, query, key, value, attention_mask, **others):
+        query, key, value = (tensor.permute(1, 2, 0, 3) for tensor in (query, key, value))  # batch, head, place, channel
+        scores = (query @ key.transpose(-1, -2) * self.scale).masked_fill(causal_mask(query.shape[2]), float("-inf"))
+        return (scores.softmax(-1) @ value).permute(2, 0, 1, 3).flatten(2)
+
+
+def causal_mask(places):
+    """What must not be seen, as Megatron wants it: [1, 1, places, places]."""
+    return torch.triu(torch.ones(1, 1, places, places, dtype=torch.bool), diagonal=1)
+
+
+def layer_spec(settings, experts):
+    """One layer of Megatron's own modules (no Transformer Engine)."""
+    spec = get_gpt_layer_local_spec(num_experts=experts, moe_grouped_gemm=False, qk_layernorm=settings.qk_layernorm,
+                                    multi_latent_attention=settings.multi_latent_attention, normalization=settings.normalization)
+    if settings.multi_latent_attention:
+        spec.submodules.self_attention.submodules.core_attention = LatentAttention
+    return spec
+
+
 def model(settings, tied=False):
     """This rank's part of a GPT, in the dtype of `settings` except router biases, which Megatron keeps in fp32."""
     if isinstance(settings.moe_layer_freq, list):
         spec = get_gpt_decoder_block_spec(settings, use_transformer_engine=False, normalization=settings.normalization)
+        if settings.multi_latent_attention:
+            for layer in spec.layer_specs:
+                layer.submodules.self_attention.submodules.core_attention = LatentAttention
     else:
-        spec = get_gpt_layer_local_spec(num_experts=settings.num_moe_experts, moe_grouped_gemm=False,
-                                        normalization=settings.normalization)
-    gpt = GPTModel(settings, spec, VOCABULARY, max_sequence_length=64, position_embedding_type="rope",
-                   share_embeddings_and_output_weights=tied, pre_process=parallel_state.is_pipeline_first_stage(),
-                   post_process=parallel_state.is_pipeline_last_stage()).eval().to(settings.params_dtype)
-    for name, buffer in gpt.named_buffers():
+        spec = layer_spec(settings, settings.num_moe_experts)
+    return finish(GPTModel(settings, spec, VOCABULARY, max_sequence_length=POSITIONS, position_embedding_type="rope",
+                           rotary_base=ROTARY_BASE, share_embeddings_and_output_weights=tied,
+                           pre_process=parallel_state.is_pipeline_first_stage(),
+                           post_process=parallel_state.is_pipeline_last_stage()))
+
+
+def finish(built):
+    """Brings a model into the dtype of its config as training does: everything but router biases."""
+    built.eval().to(built.config.params_dtype)
+    for name, buffer in built.named_buffers():
         if name.endswith("expert_bias"):
             buffer.data = buffer.data.float()
-    return gpt
+    return built
+
+
+def tokens(batch=2, places=7):
+    """A batch that is always the same, without padded words."""
+    return torch.randint(0, VOCABULARY - 1, (batch, places), generator=torch.Generator().manual_seed(7))
+
+
+def logits(built, batch):
+    """What the model says, in fp32: [batch, place, padded vocabulary]."""
+    places = batch.shape[1]
+    with torch.no_grad():
+        return built(batch, torch.arange(places).expand_as(batch), causal_mask(places)).float()
 
 
 def sharded(gpt, per_layer=False):
@@ -109,34 +164,50 @@ def fill(state, seed):
             shard.data.copy_(values[shard.global_slice()].reshape(shard.data.shape))
 
 
-def arguments(settings, iteration):
+def put(built, state, per_layer=False):
+    """Gives a model the values of a whole state, {key: tensor}; every stored element of the model must be in it."""
+    for shard in shards(sharded(built, per_layer)):
+        with torch.no_grad():
+            shard.data.copy_(state[shard.key][shard.global_slice()].reshape(shard.data.shape))
+    return built
+
+
+def arguments(settings, iteration, tied=False, **more):
     """An argument Namespace as training code stores it: plain values, enums, dtypes, a Size, a signal, a numpy array.
 
     Only what Megatron takes back from a `common.pt`: it refuses numpy scalars there, though not in embedded common state.
+    Most arguments have the name of the config's field; those of the model that have another name are listed here.
     """
     import argparse
+    import dataclasses
     import signal
     import types
     import numpy
     from megatron.core.enums import ModelType
     from megatron.core.transformer.enums import AttnBackend
-    return argparse.Namespace(
+    of_model = ("moe_", "mamba_", "num_", "q_lora", "kv_lora", "qk_", "v_head", "rope_", "rotary_", "mscale", "beta_",
+                "original_max", "window_", "softmax_type", "attention_output_gate", "layernorm_zero")
+    same_name = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings) if field.name.startswith(of_model)}
+    plain = {name: value for name, value in same_name.items() if isinstance(value, (int, float, bool, str, list, tuple, type(None)))}
+    return argparse.Namespace(**{**plain, **dict(
         num_layers=settings.num_layers, hidden_size=settings.hidden_size, ffn_hidden_size=settings.ffn_hidden_size,
-        num_attention_heads=settings.num_attention_heads, group_query_attention=True,
-        num_query_groups=settings.num_query_groups, kv_channels=settings.kv_channels, normalization="RMSNorm",
-        norm_epsilon=settings.layernorm_epsilon, swiglu=True, add_bias_linear=False, position_embedding_type="rope",
-        rotary_base=10000, rotary_percent=1.0, vocab_size=VOCABULARY - 1, padded_vocab_size=VOCABULARY,
-        untie_embeddings_and_output_weights=True, num_experts=settings.num_moe_experts,
-        moe_layer_freq=settings.moe_layer_freq, moe_router_topk=settings.moe_router_topk,
-        moe_router_score_function=settings.moe_router_score_function,
-        moe_router_enable_expert_bias=settings.moe_router_enable_expert_bias, multi_latent_attention=False,
+        num_attention_heads=settings.num_attention_heads, group_query_attention=settings.num_query_groups != settings.num_attention_heads,
+        num_query_groups=settings.num_query_groups, kv_channels=settings.kv_channels, normalization=settings.normalization,
+        norm_epsilon=settings.layernorm_epsilon, swiglu=settings.gated_linear_unit,
+        squared_relu=settings.activation_func.__name__ == "squared_relu", add_bias_linear=settings.add_bias_linear,
+        add_qkv_bias=settings.add_qkv_bias, qk_layernorm=settings.qk_layernorm, position_embedding_type="rope",
+        rotary_base=ROTARY_BASE, rotary_percent=1.0, max_position_embeddings=POSITIONS, seq_length=POSITIONS,
+        vocab_size=VOCABULARY - 1, padded_vocab_size=VOCABULARY, make_vocab_size_divisible_by=2,
+        untie_embeddings_and_output_weights=not tied, num_experts=settings.num_moe_experts,
+        moe_layer_freq=settings.moe_layer_freq, multi_latent_attention=settings.multi_latent_attention, mtp_num_layers=None,
+        heterogeneous_layers_config_path=None, experimental_attention_variant=None, linear_attention_freq=None,
         tensor_model_parallel_size=parallel_state.get_tensor_model_parallel_world_size(),
-        pipeline_model_parallel_size=parallel_state.get_pipeline_model_parallel_world_size(),
+        pipeline_model_parallel_size=parallel_state.get_pipeline_model_parallel_world_size(), expert_model_parallel_size=1,
         model_type=ModelType.encoder_or_decoder, attention_backend=AttnBackend.auto, params_dtype=settings.params_dtype,
         bf16=settings.bf16, fp16=settings.fp16, iteration=iteration, consumed_train_samples=iteration * 8,
         train_iters=5000, train_samples=None, lr=3e-4, data_path=["corpus.bin", 0.75], ckpt_format="torch_dist",
         sample_shape=torch.Size([2, 7]), exit_signal=signal.SIGTERM, tokenizer=types.SimpleNamespace(kind="none", size=25),
-        shuffle_seed=numpy.array([31], dtype=numpy.uint32))
+        shuffle_seed=numpy.array([31], dtype=numpy.uint32)), **more})
 
 
 def save(path, state, iteration, args, integrity=False, **common):
@@ -149,7 +220,7 @@ def save(path, state, iteration, args, integrity=False, **common):
 
 
 def load_strictly(path, gpt, per_layer=False, extra=None):
-    """Loads with Megatron's loader into `gpt` and the sharded entries `extra`; raises when a key is missing or not asked for.
+    """Loads with Megatron's loader into `gpt` (or a hybrid) and the sharded entries `extra`; raises when a key is missing or not asked for.
 
     Gives the pieces that this rank now holds, {key: [(place in the whole, tensor)]}, and the common state.
     """

@@ -16,7 +16,10 @@ ITERATIONS = (100, 200, 300)
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A Megatron-Core GPT. `any_bits`: weights are random bit patterns (NaNs, infinities, denormals), not random numbers."""
+    """A Megatron-Core GPT, or a hybrid when it has a `pattern`. `settings`: pairs of a field of Megatron's config and its value.
+
+    `any_bits`: weights are random bit patterns (NaNs, infinities, denormals), not random numbers.
+    """
     name: str
     dtype: torch.dtype
     experts: int | None = None
@@ -27,6 +30,9 @@ class Model:
     pipeline_parallel: int = 1
     tensor_extra_state: bool = False
     any_bits: bool = False
+    layers: int = 2
+    settings: tuple = ()
+    pattern: str | None = None
 
 
 MODELS = [
@@ -64,8 +70,12 @@ def build(model, dtype=None):
     """This rank's part of the model, and the extra entries that its checkpoints have beside it. Megatron must be started."""
     import megatron_cpu
     from megatron.core.dist_checkpointing import ShardedTensor
-    settings = megatron_cpu.config(dtype or model.dtype, experts=model.experts, moe_layers=model.moe_layers)
-    gpt = megatron_cpu.model(settings, model.tied)
+    settings = megatron_cpu.config(dtype or model.dtype, model.layers, model.experts, model.moe_layers, **dict(model.settings))
+    if model.pattern:
+        import hybrid_cpu
+        gpt = hybrid_cpu.model(settings, model.pattern, model.tied)
+    else:
+        gpt = megatron_cpu.model(settings, model.tied)
     extra = {}
     if model.tensor_extra_state:
         extra["extra"] = ShardedTensor.from_rank_offsets("decoder.layers.0.self_attention.core_attention._extra_state",
@@ -80,18 +90,26 @@ def _randomise_bits(gpt, seed):
         parameter.data = pattern.view(parameter.dtype).reshape(parameter.shape)
 
 
-def _save_model(rank, model, root, store):
+def save_model(model, root, iterations=ITERATIONS):
+    """Writes a model at several iterations; every rank calls it, Megatron is started."""
     import megatron_cpu
-    megatron_cpu.start(rank, model.tensor_parallel * model.pipeline_parallel, store, model.tensor_parallel, model.pipeline_parallel)
     settings, gpt, extra = build(model)
-    for iteration in ITERATIONS:
+    for iteration in iterations:
         megatron_cpu.fill(megatron_cpu.sharded(gpt, model.per_layer), seed=iteration)
         if model.any_bits:
             _randomise_bits(gpt, seed=iteration)
         for entry in extra.values():
             entry.data.fill_(iteration // 100)
         state = megatron_cpu.label_extra_states(megatron_cpu.sharded(gpt, model.per_layer), seed=iteration)
-        megatron_cpu.save(f"{root}/iter_{iteration:07d}", {**state, **extra}, iteration, megatron_cpu.arguments(settings, iteration))
+        more = dict(hybrid_layer_pattern=model.pattern) if model.pattern else {}
+        megatron_cpu.save(f"{root}/iter_{iteration:07d}", {**state, **extra}, iteration,
+                          megatron_cpu.arguments(settings, iteration, model.tied, **more))
+
+
+def _save_model(rank, model, root, store):
+    import megatron_cpu
+    megatron_cpu.start(rank, model.tensor_parallel * model.pipeline_parallel, store, model.tensor_parallel, model.pipeline_parallel)
+    save_model(model, root)
 
 
 def plain_state(iteration):

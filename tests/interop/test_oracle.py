@@ -1,5 +1,6 @@
 """The judges are judged first: comparisons that see one bit, arithmetic as specified, sources that two readers agree on."""
 
+import dataclasses
 import fractions
 import math
 import pathlib
@@ -8,8 +9,10 @@ import pytest
 import safetensors.torch
 import torch
 
+import by_hand
 import compare
 import make_testdata
+import retarget_cases
 import sources
 
 RECORDED = pathlib.Path(__file__).parents[2] / "testdata" / "checkpoints"
@@ -109,3 +112,24 @@ def test_recorded_results_are_those_of_this_torch(name, read):
     inputs = [compare.only_tensors(read(RECORDED / "run" / f"iter_{i:07d}")) for i in make_testdata.ITERATIONS]
     recorded = safetensors.torch.load_file(RECORDED / f"expected_minus_sqrt_{name}.safetensors")
     assert compare.differences(compare.weighted_sum(inputs, make_testdata.minus_sqrt(len(inputs)), dtype), recorded) == []
+
+
+@pytest.mark.parametrize("case", retarget_cases.CASES, ids=lambda case: case.model.name)
+def test_a_gpt_and_its_hybrid_say_the_same_when_put_together_by_hand(case, saved, read, megatron):
+    path, = saved(case.model, 100)
+    _, gpt, _ = sources.build(case.model)
+    megatron.load_strictly(path, gpt, case.model.per_layer)
+    converted = by_hand.hybrid(compare.only_tensors(read(path)), case.pattern)
+    _, hybrid, _ = sources.build(case.hybrid)
+    assert {shard.key for shard in megatron.shards(megatron.sharded(hybrid))} == converted.keys()
+    megatron.put(hybrid, converted)
+    batch = megatron.tokens()
+    assert compare.differences({"logits": megatron.logits(hybrid, batch)}, {"logits": megatron.logits(gpt, batch)}) == []
+
+
+def test_another_order_of_the_layers_is_another_function(saved, read, megatron):
+    """So that equal logits prove something."""
+    case = retarget_cases.BY_NAME["dense_stacked"]
+    state = compare.only_tensors(read(saved(case.model, 100)[0]))
+    say = lambda pattern: megatron.logits(megatron.put(sources.build(dataclasses.replace(case.model, pattern=pattern))[1], by_hand.hybrid(state, pattern)), megatron.tokens())
+    assert (say("**--") - say("*-*-")).abs().max() > 0.1

@@ -1,0 +1,38 @@
+"""Models that become hybrids and back: every shape of tensor that a layer can have, stacked and with a key for each layer."""
+
+import dataclasses
+
+import torch
+
+from sources import Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    model: Model
+    pattern: str
+
+    @property
+    def hybrid(self):
+        """The hybrid that the model becomes, as one of Megatron's own."""
+        return dataclasses.replace(self.model, name=f"{self.model.name}_hybrid", pattern=self.pattern)
+
+
+SHARED = (("moe_shared_expert_intermediate_size", 14), ("moe_shared_expert_gate", True))
+BIASED = (("add_bias_linear", True), ("normalization", "LayerNorm"), ("gated_linear_unit", False), ("activation_func", torch.nn.functional.gelu))
+
+CASES = [
+    Case(Model("dense_stacked", torch.float32), "*-*-"),
+    Case(Model("dense_stacked_tied_bf16", torch.bfloat16, tied=True, layers=3), "*-*-*-"),
+    Case(Model("dense_per_layer", torch.float32, per_layer=True), "*-|*-"),
+    Case(Model("qk_norm_stacked", torch.float32, settings=(("qk_layernorm", True),)), "*-*-"),
+    Case(Model("qkv_bias_per_layer_tied", torch.float32, per_layer=True, tied=True, settings=(("add_qkv_bias", True),)), "*-*-"),
+    Case(Model("all_biases_stacked", torch.float32, settings=BIASED), "*-*-"),
+    Case(Model("moe_stacked", torch.float32, experts=3), "*E*E"),
+    Case(Model("moe_stacked_bf16", torch.bfloat16, experts=3), "*E*E"),
+    Case(Model("moe_shared_per_layer", torch.float32, experts=3, moe_layers=(1, 1), settings=SHARED), "*E*E"),
+    Case(Model("moe_shared_stacked", torch.float32, experts=3, tied=True, settings=SHARED), "*E|*E"),
+]
+BY_NAME = {case.model.name: case for case in CASES}
+
+MAMBA = dict(mamba_state_dim=10, mamba_head_dim=8, mamba_num_groups=2)  # inner size 2 * hidden = 32, 4 heads
