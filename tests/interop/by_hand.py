@@ -37,3 +37,78 @@ def hybrid(state, pattern):
             place = attention if name.startswith(("self_attention.", "input_layernorm.")) else mlp
             converted[f"decoder.layers.{place}.{name}"] = tensor
     return converted
+
+
+def _qkv(rows, heads, groups, prefix, part):
+    """Fused rows are, for each group, its query heads, then its key, then its value; transformers has three tensors."""
+    inner = rows.shape[0] // (heads + 2 * groups)
+    blocks = rows.reshape(groups, heads // groups + 2, inner, *rows.shape[1:])
+    split = dict(q=blocks[:, :-2], k=blocks[:, -2:-1], v=blocks[:, -1:])
+    return {f"{prefix}.{name}_proj.{part}": tensor.flatten(0, 2) for name, tensor in split.items()}
+
+
+def _mlp(fc1, fc2, prefix, gated, names=("gate_proj", "up_proj", "down_proj")):
+    """Gate rows come before up rows."""
+    halves = dict(zip(names, fc1.chunk(2))) if gated else {names[1]: fc1}
+    return {f"{prefix}.{name}.weight": tensor for name, tensor in {**halves, names[2]: fc2}.items()}
+
+
+LATENT = {"linear_q_proj.weight": "q_proj.weight", "linear_q_down_proj.weight": "q_a_proj.weight", "q_layernorm.weight": "q_a_layernorm.weight",
+          "linear_q_up_proj.weight": "q_b_proj.weight", "linear_kv_down_proj.weight": "kv_a_proj_with_mqa.weight",
+          "kv_layernorm.weight": "kv_a_layernorm.weight", "linear_kv_up_proj.weight": "kv_b_proj.weight", "linear_proj.weight": "o_proj.weight"}
+
+
+def _attention(layer, prefix, config):
+    own = {name.removeprefix("self_attention."): tensor for name, tensor in layer.items() if name.startswith("self_attention.")}
+    if "linear_kv_down_proj.weight" in own:
+        return {f"{prefix}.{LATENT[name]}": tensor for name, tensor in own.items()}
+    heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+    result = {f"{prefix}.o_proj.weight": own["linear_proj.weight"]}
+    for part in ("weight", "bias"):
+        if f"linear_qkv.{part}" in own:
+            result.update(_qkv(own[f"linear_qkv.{part}"], heads, groups, prefix, part))
+    for name in ("q", "k"):
+        if f"{name}_layernorm.weight" in own:
+            result[f"{prefix}.{name}_norm.weight"] = own[f"{name}_layernorm.weight"]
+    return result
+
+
+def _experts(layer, prefix, config):
+    mixtral = config["model_type"] == "mixtral"
+    block = f"{prefix}.block_sparse_moe" if mixtral else f"{prefix}.mlp"
+    result = {f"{block}.gate.weight": layer["mlp.router.weight"]}
+    if "mlp.router.expert_bias" in layer:
+        result[f"{block}.gate.e_score_correction_bias"] = layer["mlp.router.expert_bias"]
+    names = ("w1", "w3", "w2") if mixtral else ("gate_proj", "up_proj", "down_proj")
+    for expert, (fc1, fc2) in enumerate(zip(layer[f"{EXPERTS}linear_fc1.weight"], layer[f"{EXPERTS}linear_fc2.weight"], strict=True)):
+        result.update(_mlp(fc1, fc2, f"{block}.experts.{expert}", True, names))
+    if "mlp.shared_experts.linear_fc1.weight" in layer:
+        shared = "shared_expert" if config["model_type"] == "qwen2_moe" else "shared_experts"
+        result.update(_mlp(layer["mlp.shared_experts.linear_fc1.weight"], layer["mlp.shared_experts.linear_fc2.weight"], f"{block}.{shared}", True))
+    if "mlp.shared_experts.gate_weight" in layer:
+        result[f"{block}.shared_expert_gate.weight"] = layer["mlp.shared_experts.gate_weight"]
+    return result
+
+
+def hugging_face(state, config):
+    """A GPT as transformers names and shapes it, for a config.json of `architectures.ARCHITECTURES`."""
+    words = config["vocab_size"]
+    result = {"model.embed_tokens.weight": state["embedding.word_embeddings.weight"][:words]}
+    if "output_layer.weight" in state:
+        result["lm_head.weight"] = state["output_layer.weight"][:words]
+    one = 1.0 if config["model_type"] == "nemotron" else 0.0  # transformers' Nemotron adds it while it runs
+    norms = [("model.norm", state, "decoder.final_layernorm.")]
+    for index, layer in enumerate(layers_of(state)):
+        prefix = f"model.layers.{index}"
+        norms.append((f"{prefix}.input_layernorm", layer, "self_attention.linear_qkv.layer_norm_" if f"self_attention.linear_qkv.weight" in layer else "input_layernorm."))
+        norms.append((f"{prefix}.post_attention_layernorm", layer, "pre_mlp_layernorm." if "pre_mlp_layernorm.weight" in layer else "mlp.linear_fc1.layer_norm_"))
+        result.update(_attention(layer, f"{prefix}.self_attn", config))
+        if "mlp.router.weight" in layer:
+            result.update(_experts(layer, prefix, config))
+        else:
+            result.update(_mlp(layer["mlp.linear_fc1.weight"], layer["mlp.linear_fc2.weight"], f"{prefix}.mlp", config["hidden_act"] == "silu"))
+    for name, source, key in norms:
+        result[f"{name}.weight"] = source[f"{key}weight"] - one if one else source[f"{key}weight"]
+        if f"{key}bias" in source:
+            result[f"{name}.bias"] = source[f"{key}bias"]
+    return {name: tensor.contiguous() for name, tensor in result.items()}

@@ -76,7 +76,7 @@ class LatentAttention(torch.nn.Module):
 
     def __init__(self, config, layer_number, attn_mask_type=None, attention_type=None, softmax_scale=None, k_channels=None, **others):
         super().__init__()
-        self.scale = softmax_scale or k_channels ** -0.5
+        self.scale = softmax_scale or (k_channels or 1) ** -0.5  # Megatron builds one without widths first and drops it
 
     def forward(self, query, key, value, attention_mask, **others):
         query, key, value = (tensor.permute(1, 2, 0, 3) for tensor in (query, key, value))  # batch, head, place, channel

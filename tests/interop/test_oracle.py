@@ -1,4 +1,5 @@
-"""The judges are judged first: comparisons that see one bit, arithmetic as specified, sources that two readers agree on."""
+"""The judges are judged first: comparisons that see one bit, arithmetic as specified, sources that two readers agree on,
+models that say the same whichever program runs them."""
 
 import dataclasses
 import fractions
@@ -9,8 +10,10 @@ import pytest
 import safetensors.torch
 import torch
 
+import architectures
 import by_hand
 import compare
+import hugging_face
 import make_testdata
 import retarget_cases
 import sources
@@ -133,3 +136,17 @@ def test_another_order_of_the_layers_is_another_function(saved, read, megatron):
     state = compare.only_tensors(read(saved(case.model, 100)[0]))
     say = lambda pattern: megatron.logits(megatron.put(sources.build(dataclasses.replace(case.model, pattern=pattern))[1], by_hand.hybrid(state, pattern)), megatron.tokens())
     assert (say("**--") - say("*-*-")).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("architecture", architectures.ARCHITECTURES, ids=lambda architecture: architecture.model.name)
+def test_megatron_and_transformers_say_the_same_of_a_model_converted_by_hand(architecture, saved, read, megatron, tmp_path):
+    path, = saved(architecture.model, 100)
+    _, gpt, _ = sources.build(architecture.model)
+    megatron.load_strictly(path, gpt, architecture.model.per_layer)
+    config = architecture.config_json()
+    tensors = by_hand.hugging_face(compare.only_tensors(read(path)), config)
+    converted = hugging_face.load(hugging_face.write(tmp_path / "HF", config, tensors))
+    batch = megatron.tokens()
+    said = megatron.logits(gpt, batch)[..., :config["vocab_size"]]
+    assert said.abs().max() > 0.5
+    torch.testing.assert_close(hugging_face.logits(converted, batch), said, atol=1e-5, rtol=0)

@@ -1,0 +1,71 @@
+"""Architectures that Megatron-Core (on a CPU) and transformers both compute: how each of them is told to build the same model."""
+
+import dataclasses
+
+import torch
+
+from megatron_cpu import POSITIONS, ROTARY_BASE, VOCABULARY
+from sources import Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """A transformers class with its config.json, and the Megatron model that computes the same."""
+    name: str
+    model: Model
+    config: dict = dataclasses.field(hash=False)
+
+    def config_json(self):
+        """In the spelling that transformers 4 and 5 both read."""
+        common = dict(architectures=[self.name], hidden_size=16, intermediate_size=10, num_hidden_layers=self.model.layers, num_attention_heads=4,
+                      num_key_value_heads=2, hidden_act="silu", rms_norm_eps=1e-6, max_position_embeddings=POSITIONS,
+                      vocab_size=VOCABULARY - 1, rope_theta=float(ROTARY_BASE), tie_word_embeddings=self.model.tied, torch_dtype="float32",
+                      bos_token_id=1, eos_token_id=2, pad_token_id=0)
+        return {name: value for name, value in {**common, **self.config}.items() if value is not None}
+
+
+def squared_relu(x):
+    return torch.relu(x).square()
+
+
+def _model(name, settings=(), **more):
+    return Model(name, torch.float32, settings=tuple(dict(settings).items()), **more)
+
+
+SOFTMAX_ROUTER = dict(moe_router_score_function="softmax", moe_router_enable_expert_bias=False)
+
+ARCHITECTURES = [
+    Architecture("LlamaForCausalLM", _model("llama"), dict(model_type="llama", head_dim=6, attention_bias=False, mlp_bias=False)),
+    Architecture("LlamaForCausalLM", _model("llama_tied_per_layer", tied=True, per_layer=True, layers=3),
+                 dict(model_type="llama", head_dim=6, attention_bias=False, mlp_bias=False)),
+    Architecture("MistralForCausalLM", _model("mistral"), dict(model_type="mistral", head_dim=6)),
+    Architecture("Qwen2ForCausalLM", _model("qwen2", dict(add_qkv_bias=True)), dict(model_type="qwen2", head_dim=6)),
+    Architecture("Qwen2ForCausalLM", _model("qwen2_tied", dict(add_qkv_bias=True, kv_channels=4), tied=True), dict(model_type="qwen2")),
+    Architecture("Qwen3ForCausalLM", _model("qwen3", dict(qk_layernorm=True)), dict(model_type="qwen3", head_dim=6, attention_bias=False)),
+    Architecture("Qwen2MoeForCausalLM",
+                 _model("qwen2_moe", dict(add_qkv_bias=True, moe_router_pre_softmax=True, moe_shared_expert_intermediate_size=14,
+                                          moe_shared_expert_gate=True, **SOFTMAX_ROUTER), experts=3),
+                 dict(model_type="qwen2_moe", head_dim=6, qkv_bias=True, num_experts=3, num_experts_per_tok=2, moe_intermediate_size=10,
+                      shared_expert_intermediate_size=14, norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[])),
+    Architecture("Qwen3MoeForCausalLM", _model("qwen3_moe", dict(qk_layernorm=True, **SOFTMAX_ROUTER), experts=3),
+                 dict(model_type="qwen3_moe", head_dim=6, attention_bias=False, num_experts=3, num_experts_per_tok=2, moe_intermediate_size=10,
+                      norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[])),
+    Architecture("Qwen3MoeForCausalLM", _model("qwen3_moe_mixed", dict(qk_layernorm=True, ffn_hidden_size=12, **SOFTMAX_ROUTER), experts=3, layers=3, moe_layers=(1, 0, 1)),
+                 dict(model_type="qwen3_moe", head_dim=6, attention_bias=False, intermediate_size=12, num_experts=3, num_experts_per_tok=2,
+                      moe_intermediate_size=10, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[1])),
+    Architecture("MixtralForCausalLM", _model("mixtral", SOFTMAX_ROUTER, experts=3),
+                 dict(model_type="mixtral", head_dim=6, num_local_experts=3, num_experts_per_tok=2)),
+    Architecture("NemotronForCausalLM",
+                 _model("nemotron", dict(normalization="LayerNorm", gated_linear_unit=False, activation_func=squared_relu)),
+                 dict(model_type="nemotron", head_dim=6, hidden_act="relu2", norm_eps=1e-6, rms_norm_eps=None, partial_rotary_factor=1.0,
+                      attention_bias=False, mlp_bias=False)),
+    Architecture("DeepseekV3ForCausalLM",
+                 _model("deepseek_v3", dict(multi_latent_attention=True, qk_layernorm=True, q_lora_rank=11, kv_lora_rank=9, qk_head_dim=8,
+                                            qk_pos_emb_head_dim=4, v_head_dim=7, ffn_hidden_size=14, moe_shared_expert_intermediate_size=20,
+                                            moe_router_topk_scaling_factor=1.5), experts=4, layers=3, moe_layers=(0, 1, 1)),
+                 dict(model_type="deepseek_v3", num_key_value_heads=4, intermediate_size=14, q_lora_rank=11, kv_lora_rank=9,
+                      qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=7, attention_bias=False, n_routed_experts=4, n_shared_experts=2,
+                      num_experts_per_tok=2, moe_intermediate_size=10, first_k_dense_replace=1, n_group=1, topk_group=1,
+                      norm_topk_prob=True, routed_scaling_factor=1.5, scoring_func="sigmoid", topk_method="noaux_tc",
+                      rope_interleave=True, num_nextn_predict_layers=0)),
+]
