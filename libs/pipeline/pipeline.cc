@@ -7,6 +7,7 @@
 #include "libs/base/text.h"
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/checkpoint/metadata_hash.h"
+#include "libs/huggingface/export.h"
 #include "libs/pipeline/sidecars.h"
 #include "libs/pipeline/source_checks.h"
 #include "libs/transform/common_warnings.h"
@@ -32,12 +33,10 @@ checkpoint::Format FormatOf(plan::Format format) {
   throw InternalError("internal.check_failed", "a plan's format is one of four");
 }
 
-// The step of the plan that is not built in this version, if any.
-void RefuseUnsupportedSteps(const plan::Plan& plan) {
-  for (const plan::Step& step : plan.steps) {
-    if (!std::holds_alternative<plan::SplitStep>(step)) continue;
-    throw InputError("pipeline.unsupported_step", Cat("step ", Quote(plan::OpName(step)), " is not available in this version"));
-  }
+// What of a step is not built in this version.
+void RefuseUnsupported(const plan::SplitStep& split) {
+  if (split.to == plan::SplitStep::To::kMegatron) throw InputError("pipeline.unsupported_step", "step \"split\" to megatron is not available in this version");
+  if (split.mapping) throw InputError("pipeline.unsupported_step", "step \"split\" with a mapping of one's own is not available in this version");
 }
 
 // The view before any change of keys. Precondition: the merge's checks found nothing.
@@ -83,19 +82,38 @@ std::vector<plan::Finding> CheckSteps(const plan::Plan& plan, const transform::M
   std::vector<plan::Finding> findings;
   if (const auto* merge = plan::FindStep<plan::MergeStep>(plan)) findings = transform::CheckMerge(plan, *merge, inputs);
   const auto* retarget = plan::FindStep<plan::RetargetStep>(plan);
-  if (!retarget || !findings.empty()) return findings;
-  return transform::Retarget(*retarget, SourceView(plan, inputs, ""), "").findings;
+  const auto* split = plan::FindStep<plan::SplitStep>(plan);
+  if (!findings.empty() || (!retarget && !split)) return findings;
+  transform::View view = SourceView(plan, inputs, "");
+  if (retarget) {
+    transform::Retargeted retargeted = transform::Retarget(*retarget, std::move(view), "");
+    if (!retargeted.findings.empty() || !split) return std::move(retargeted.findings);
+    view = std::move(retargeted.view);
+  }
+  try {
+    RefuseUnsupported(*split);
+    huggingface::ExportView(view, *split);
+  } catch (const Error& error) {
+    if (error.code() != Code::kInput) throw;
+    findings.push_back({.id = error.id(), .severity = plan::Severity::kError, .message = error.message(), .where = {}, .found = {}, .expected = {}, .source = {}});
+  }
+  return findings;
 }
 
 transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& inputs, const std::string& producer) {
-  RefuseUnsupportedSteps(plan);
   transform::View view = SourceView(plan, inputs, producer);
   if (const auto* retarget = plan::FindStep<plan::RetargetStep>(plan)) {
     transform::Retargeted retargeted = transform::Retarget(*retarget, std::move(view), producer);
     Check(retargeted.findings.empty(), "CheckSteps found nothing");
     view = std::move(retargeted.view);
   }
-  AddSidecars(*view.inputs[view.common_input], SidecarRuleOf(plan), view);
+  if (const auto* split = plan::FindStep<plan::SplitStep>(plan)) {
+    RefuseUnsupported(*split);
+    view = huggingface::ExportView(view, *split);
+    AddModelFiles(*view.inputs[view.common_input], split->config, view);
+  } else {
+    AddSidecars(*view.inputs[view.common_input], SidecarRuleOf(plan), view);
+  }
   CheckSourceCoverage(view);
   transform::WarnAboutCommonState(view);
   transform::CheckView(view);

@@ -63,25 +63,51 @@ void AddFolder(const std::string& path, const std::string& name, transform::View
   }
 }
 
+void RefuseModelopt(const Sidecar& sidecar, const std::string& path) {
+  if (sidecar.name != "modelopt_state") return;
+  throw InputError("pipeline.modelopt_state", Cat(path, ": a ModelOpt checkpoint holds quantised weights, which ck does not read or write"));
+}
+
+void AddOne(const Sidecar& sidecar, const std::string& path, SidecarRule rule, transform::View& view) {
+  const std::string why_not = WhyNot(sidecar, rule, view.format);
+  if (!why_not.empty()) {
+    view.notes.push_back(Cat("left out: ", Quote(sidecar.name), " (", why_not, ")"));
+  } else if (sidecar.directory) {
+    AddFolder(path, sidecar.name, view);
+  } else {
+    view.sidecars.push_back({.name = sidecar.name, .source_path = path, .bytes = sidecar.size_bytes});
+  }
+}
+
+void Sort(transform::View& view) {
+  std::sort(view.sidecars.begin(), view.sidecars.end(),
+            [](const transform::SidecarFile& a, const transform::SidecarFile& b) { return a.name < b.name; });
+}
+
 }  // namespace
 
 void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transform::View& view) {
   for (const Sidecar& sidecar : source.sidecars()) {
     const std::string path = fs::JoinPath(source.path(), sidecar.name);
-    if (sidecar.name == "modelopt_state") {
-      throw InputError("pipeline.modelopt_state", Cat(path, ": a ModelOpt checkpoint holds quantised weights, which ck does not read or write"));
-    }
-    const std::string why_not = WhyNot(sidecar, rule, view.format);
-    if (!why_not.empty()) {
-      view.notes.push_back(Cat("left out: ", Quote(sidecar.name), " (", why_not, ")"));
-    } else if (sidecar.directory) {
-      AddFolder(path, sidecar.name, view);
-    } else {
-      view.sidecars.push_back({.name = sidecar.name, .source_path = path, .bytes = sidecar.size_bytes});
-    }
+    RefuseModelopt(sidecar, path);
+    AddOne(sidecar, path, rule, view);
   }
-  std::sort(view.sidecars.begin(), view.sidecars.end(),
-            [](const transform::SidecarFile& a, const transform::SidecarFile& b) { return a.name < b.name; });
+  Sort(view);
+}
+
+void AddModelFiles(const checkpoint::Checkpoint& source, const std::optional<std::string>& directory, transform::View& view) {
+  for (const Sidecar& sidecar : source.sidecars()) {
+    RefuseModelopt(sidecar, fs::JoinPath(source.path(), sidecar.name));
+    view.notes.push_back(Cat("left out: ", Quote(sidecar.name), " (it lies beside the Megatron checkpoint; side files of the model come from --config)"));
+  }
+  const auto info = directory ? fs::Stat(*directory) : std::nullopt;
+  if (!info || info->type != fs::FileType::kDirectory) return;
+  for (const fs::Entry& entry : fs::ListDirectory(*directory)) {
+    if (entry.name == "config.json" || entry.vanished) continue;  // written anew
+    const bool is_directory = entry.info.type == fs::FileType::kDirectory;
+    AddOne({.name = entry.name, .directory = is_directory, .size_bytes = is_directory ? 0 : entry.info.size_bytes}, fs::JoinPath(*directory, entry.name), SidecarRule::kCopy, view);
+  }
+  Sort(view);
 }
 
 }  // namespace ck::pipeline

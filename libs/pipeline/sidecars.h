@@ -2,6 +2,9 @@
 #ifndef CK_PIPELINE_SIDECARS_H_
 #define CK_PIPELINE_SIDECARS_H_
 
+#include <optional>
+#include <string>
+
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/transform/view.h"
 
@@ -19,6 +22,10 @@ inline constexpr size_t kMaxSidecarDepth = 8;       // folders within folders
 // modelopt_state folder is refused (pipeline.modelopt_state): the weights beside it are quantised, which ck does not understand. Errors also:
 // pipeline.sidecar_limit (kInput).
 void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transform::View& view);
+
+// The side files of a Hugging Face result: those of `directory` (tokenizer, generation config, chat template, ...), without config.json, weights and indexes. What
+// lies beside `source`, a Megatron checkpoint, does not go along; each gets a note. Errors as above.
+void AddModelFiles(const checkpoint::Checkpoint& source, const std::optional<std::string>& directory, transform::View& view);
 
 }  // namespace ck::pipeline
 

@@ -114,6 +114,10 @@ Layout LayOutSafetensors(const transform::View& view, const SafetensorsLimits& l
     out.total_bytes = *total;
   }
   if (out.index) out.total_bytes += out.index->content.size();
+  for (const transform::TextFile& file : view.text_files) {
+    out.total_bytes += file.content.size();
+    out.small_files.push_back({.name = file.name, .content = file.content});
+  }
   return out;
 }
 

@@ -101,6 +101,12 @@ struct SidecarFile {
   uint64_t bytes = 0;
 };
 
+// A small file of the result that a transform wrote, e.g. config.json.
+struct TextFile {
+  std::string name;
+  std::string content;
+};
+
 // Source tensors or objects that the result does not have, by the rule that left them out. Nothing is left out without one.
 struct LeftOut {
   std::string rule;  // "optimizer", "rng", ...: shown to people and in ck.result
@@ -119,6 +125,7 @@ struct View {
   std::optional<std::map<std::string, dcp::Path>> planner_data;
   uint32_t common_input = 0;          // index into inputs: the one that common state and sidecars come from
   std::vector<SidecarFile> sidecars;  // sorted by name
+  std::vector<TextFile> text_files;
   std::vector<LeftOut> left_out;
   uint64_t averaged_tensors = 0;
   uint64_t copied_extra_states = 0;

@@ -1,0 +1,220 @@
+#include "libs/huggingface/facts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+
+namespace ck::huggingface {
+namespace {
+
+constexpr char kHead[] = "output_layer.weight";
+
+std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number) {
+  std::string out(pattern);
+  const size_t at = out.find(mark);
+  if (at != std::string::npos) out.replace(at, mark.size(), Cat(number));
+  return out;
+}
+
+std::string SomeNames(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) shown.push_back(Quote(names[i]));
+  return Cat(Join(shown, ", "), names.size() > kShown ? Cat(" and ", names.size() - kShown, " more") : "");
+}
+
+// Looks for every tensor that the rules name.
+class Matcher {
+ public:
+  Matcher(const ModelSource& source, const Architecture& architecture) : source_(source), architecture_(architecture) {}
+
+  void Run(Facts& out) {
+    out.layers = source_.layers;
+    for (uint64_t i = 0; i < source_.layers; ++i) {
+      (IsMoe(i) ? moe_layers_ : dense_layers_).push_back(i);
+    }
+    out.has_experts = !moe_layers_.empty();
+    if (out.has_experts) out.dense_layers = dense_layers_;
+    out.tied = source_.parameters.count(kHead) == 0;
+    for (const Rule& rule : RulesOf(architecture_)) Apply(rule, out);
+    CheckFields();
+    for (const auto& [field, seen] : fields_) out.fields[field] = !seen.present.empty();
+    CheckComplete();
+  }
+
+ private:
+  bool IsMoe(uint64_t layer) const { return source_.parameters.count(Cat("decoder.layers.", layer, ".mlp.router.weight")) > 0; }
+
+  void Apply(const Rule& rule, Facts& out) {
+    if (rule.megatron[0].find("{i}") == std::string_view::npos) {
+      if (rule.when == When::kUntied && out.tied) return;
+      Look(rule, std::nullopt, out);
+      return;
+    }
+    for (uint64_t i = 0; i < source_.layers; ++i) {
+      if (rule.when == When::kMoe && !IsMoe(i)) continue;
+      if (rule.when == When::kDense && IsMoe(i)) continue;
+      Look(rule, i, out);
+    }
+  }
+
+  void Look(const Rule& rule, std::optional<uint64_t> layer, Facts& out) {
+    std::vector<std::string> found;
+    for (const std::string_view pattern : rule.megatron) {
+      const std::string key = Expand(pattern, "{i}", layer.value_or(0));
+      if (source_.parameters.count(key) > 0 && used_.count(key) == 0) found.push_back(key);
+    }
+    const std::string wanted = Expand(rule.megatron[0], "{i}", layer.value_or(0));
+    if (found.size() > 1) throw InputError("split.extra_tensor", Cat(Quote(found[0]), " and ", Quote(found[1]), " are two spellings of one tensor; which of them counts cannot be told"));
+    if (rule.when == When::kField) {
+      FieldTensors& tensors = fields_[std::string(rule.field)];
+      (found.empty() ? tensors.absent : tensors.present).push_back(wanted);
+    } else if (found.empty() && rule.when != When::kPresent) {
+      missing_.push_back(wanted);
+    }
+    if (found.empty()) return;
+    used_.insert(found[0]);
+    out.matches.push_back({.rule = rule, .layer = layer, .key = found[0]});
+    const Parameter& parameter = source_.parameters.at(found[0]);
+    out.sizes.Bind(rule.shape, parameter.shape, parameter.source_name);
+  }
+
+  void CheckFields() const {
+    for (const auto& [field, tensors] : fields_) {
+      if (tensors.present.empty() || tensors.absent.empty()) continue;
+      throw InputError("split.missing_tensor", Cat(ClassName(architecture_), " has all tensors of ", field, " or none, but ", Quote(tensors.present[0]), " is there and ",
+                                                   SomeNames(tensors.absent), " is not"));
+    }
+  }
+
+  void CheckComplete() const {
+    std::vector<std::string> extra;
+    for (const auto& [key, parameter] : source_.parameters) {
+      if (used_.count(key) == 0) extra.push_back(key);
+    }
+    const std::string class_name = ClassName(architecture_);
+    const std::string extra_text = extra.empty() ? "" : Cat(extra.size(), " have no place in it: ", SomeNames(extra));
+    if (!missing_.empty()) {
+      throw InputError("split.missing_tensor", Cat(missing_.size(), " tensors that ", class_name, " needs are not in the checkpoint: ", SomeNames(missing_), extra.empty() ? "" : "; ", extra_text));
+    }
+    if (!extra.empty()) throw InputError("split.extra_tensor", Cat("of the checkpoint's tensors, ", extra_text, " (", class_name, ")"));
+  }
+
+  struct FieldTensors {
+    std::vector<std::string> present, absent;
+  };
+  const ModelSource& source_;
+  const Architecture& architecture_;
+  std::vector<uint64_t> moe_layers_, dense_layers_;
+  std::set<std::string> used_;
+  std::map<std::string, FieldTensors> fields_;
+  std::vector<std::string> missing_;
+};
+
+// A number that the arguments and config.json may state: the arguments', unless config.json is to win.
+std::optional<uint64_t> Stated(std::optional<int64_t> argument, std::optional<uint64_t> of_config, const plan::SplitStep& step) {
+  const auto of_args = argument && *argument > 0 ? std::optional(static_cast<uint64_t>(*argument)) : std::nullopt;
+  if (step.config_from == plan::SplitStep::ConfigFrom::kTemplate && of_config) return of_config;
+  return of_args ? of_args : of_config;
+}
+
+Heads ReadHeads(const Sizes& sizes, const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
+  const auto heads = Stated(args.Int("num_attention_heads"), config == nullptr ? std::nullopt : std::optional(config->heads), step);
+  if (!heads || *heads == 0) {
+    throw InputError("split.heads", "neither the checkpoint's arguments nor a config.json say num_attention_heads, which no tensor shows");
+  }
+  const uint64_t q = sizes.Get('q'), k = sizes.Get('k');
+  const auto misfit = [&](const std::string& what) {
+    return InputError("split.heads", Cat(what, ": linear_proj takes ", sizes.Origin('q'), ", linear_qkv has ", sizes.Origin('k'), " rows, num_attention_heads is ", *heads));
+  };
+  if (q == 0 || q % *heads != 0) throw misfit("the heads do not divide the attention's width");
+  Heads out{.heads = *heads, .groups = 0, .head_dim = q / *heads};
+  if (k <= q || (k - q) % (2 * out.head_dim) != 0) throw misfit("the fused rows are not (heads + 2 groups) x head_dim");
+  out.groups = (k - q) / (2 * out.head_dim);
+  if (out.heads % out.groups != 0) throw misfit(Cat("the heads are no multiple of the ", out.groups, " groups that the rows give"));
+  if (const auto d = sizes.Find('d'); d && *d != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, its norm has ", sizes.Origin('d')));
+  const auto channels = args.Int("kv_channels");
+  if (channels && static_cast<uint64_t>(*channels) != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, args.kv_channels is ", *channels));
+  // Without grouped-query attention num_query_groups is 1 and means nothing.
+  const auto groups = args.Int("num_query_groups");
+  if (args.Bool("group_query_attention").value_or(false) && groups && static_cast<uint64_t>(*groups) != out.groups) {
+    throw misfit(Cat("the rows give ", out.groups, " groups, args.num_query_groups is ", *groups));
+  }
+  return out;
+}
+
+void ReadVocabulary(const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step, Facts& out) {
+  const uint64_t rows = out.sizes.Get('V');
+  const auto of_config = config == nullptr ? std::nullopt : std::optional(config->vocab);
+  const auto stated = step.vocab_size ? step.vocab_size : Stated(args.Int("vocab_size"), of_config, step);
+  if (!stated) {
+    throw InputError("split.vocab_size", Cat("the embedding has ", rows, " rows, padding included; neither args.vocab_size nor a config.json says how many are real: give --vocab-size"));
+  }
+  out.vocab_size = *stated;
+  const bool of_args = args.Int("vocab_size") && static_cast<uint64_t>(*args.Int("vocab_size")) == *stated;
+  out.vocab_origin = step.vocab_size ? "--vocab-size" : of_args ? "args.vocab_size" : "config.json";
+  if (*stated == 0 || *stated > rows) throw InputError("split.vocab_size", Cat("vocab_size is ", *stated, " (", out.vocab_origin, "), the embedding has ", out.sizes.Origin('V'), " rows"));
+}
+
+void CheckTie(const Facts& facts, const SavedArgs& args, const plan::SplitStep& step) {
+  if (facts.architecture.head != Head::kCausalLm) return;
+  using Tied = plan::SplitStep::Tied;
+  const auto untied = args.Bool("untie_embeddings_and_output_weights");
+  const std::string source = step.tied != Tied::kAuto ? Cat("--tied ", step.tied == Tied::kYes ? "yes" : "no")
+                                                      : Cat("args.untie_embeddings_and_output_weights ", args.Text("untie_embeddings_and_output_weights"));
+  const auto wanted = step.tied != Tied::kAuto ? std::optional(step.tied == Tied::kYes) : untied ? std::optional(!*untied) : std::nullopt;
+  if (!wanted || *wanted == facts.tied) return;
+  throw InputError("split.tied", facts.tied ? Cat("the model has a head of its own (", source, "), but ", Quote(kHead), " is not in the checkpoint")
+                                            : Cat("the head is the embedding (", source, "), but the checkpoint has ", Quote(kHead), " as well; --tied no writes it"));
+}
+
+}  // namespace
+
+void Sizes::Bind(std::string_view words, const Dims& shape, const std::string& tensor) {
+  const std::vector<std::string> split = Split(words, ' ');
+  if (split.size() != shape.size()) {
+    throw InputError("split.bad_shape", Cat("tensor ", Quote(tensor), " has the shape ", FormatDims(shape), " in a layer, expected ", split.size(), " dimensions (", words, ")"));
+  }
+  for (size_t d = 0; d < split.size(); ++d) {
+    const std::string& word = split[d];
+    if (word == "1") {
+      if (shape[d] != 1) throw InputError("split.bad_shape", Cat("dimension ", d, " of ", Quote(tensor), " is ", shape[d], ", expected 1"));
+      continue;
+    }
+    const uint64_t factor = word.size() == 2 ? 2 : 1;
+    const char letter = word.back();
+    if (shape[d] % factor != 0) throw InputError("split.bad_shape", Cat("dimension ", d, " of ", Quote(tensor), " is ", shape[d], ", which does not divide into a gate and an up half"));
+    const auto [at, is_new] = bound_.emplace(letter, Bound{.value = shape[d] / factor, .tensor = tensor});
+    if (!is_new && at->second.value != shape[d] / factor) {
+      throw InputError("split.bad_shape", Cat("dimension ", d, " of ", Quote(tensor), " is ", shape[d], ", expected ", at->second.value * factor, " as ", Quote(at->second.tensor), " has it"));
+    }
+  }
+}
+
+std::optional<uint64_t> Sizes::Find(char letter) const {
+  const auto at = bound_.find(letter);
+  return at == bound_.end() ? std::nullopt : std::optional(at->second.value);
+}
+
+uint64_t Sizes::Get(char letter) const {
+  const auto at = bound_.find(letter);
+  Check(at != bound_.end(), "a size that every table has was bound");
+  return at->second.value;
+}
+
+std::string Sizes::Origin(char letter) const { return Cat(Get(letter), " (of ", Quote(bound_.at(letter).tensor), ")"); }
+
+Facts ReadFacts(const ModelSource& source, const Architecture& architecture, const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
+  Facts out;
+  out.architecture = architecture;
+  Matcher(source, architecture).Run(out);
+  out.heads = ReadHeads(out.sizes, args, config, step);
+  ReadVocabulary(args, config, step, out);
+  CheckTie(out, args, step);
+  return out;
+}
+
+}  // namespace ck::huggingface

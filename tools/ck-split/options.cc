@@ -1,0 +1,156 @@
+#include "tools/ck-split/options.h"
+
+#include <vector>
+
+#include "libs/base/error.h"
+#include "libs/base/text.h"
+#include "libs/cli/carry_out.h"
+#include "libs/cli/common_options.h"
+
+namespace ck::split {
+
+namespace {
+
+using cli::Arity;
+using cli::Shown;
+using plan::SplitStep;
+
+constexpr char kModel[] = "Model";
+constexpr char kResult[] = "Result";
+
+std::vector<cli::Option> ModelRows() {
+  return {
+      {.name = "--to", .arity = Arity::kOne, .value = "hf", .help = "The direction: hf.", .group = kModel, .choices = {"hf"}},
+      {.name = "--config", .aliases = {"--hf_model_path"}, .arity = Arity::kOne, .value = "DIR",
+       .help = "A Hugging Face directory: its config.json is checked and completed, its tokenizer and other side files come along. Without one, or without config.json, the config is derived from "
+               "the checkpoint's arguments.",
+       .group = kModel},
+      {.name = "--config-from", .arity = Arity::kOne, .value = "WHICH", .help = "Which wins where config.json and the checkpoint contradict each other: template or checkpoint. Default: stop.",
+       .group = kModel, .choices = {"template", "checkpoint"}},
+      {.name = "--architecture", .arity = Arity::kOne, .value = "CLASS", .help = "The class, e.g. Qwen3ForCausalLM. Default: architectures[0] of config.json.", .group = kModel},
+      {.name = "--vocab-size", .arity = Arity::kOne, .value = "N", .help = "Rows of the vocabulary without padding, where neither the checkpoint nor config.json says it.", .group = kModel},
+      {.name = "--tied", .arity = Arity::kOne, .value = "WHETHER", .help = "Whether the head is the embedding: yes, no, auto. Default: auto, what the arguments say.", .group = kModel,
+       .choices = {"auto", "yes", "no"}},
+      {.name = "--tie-word-embedding", .group = kModel, .shown = Shown::kNo},
+      {.name = "--value-model", .aliases = {"--is-value-model"}, .help = "The head is a value head: the class is CLASSForTokenClassification.", .group = kModel},
+  };
+}
+
+std::vector<cli::Option> ResultRows() {
+  return {
+      {.name = "--dtype", .arity = Arity::kOne, .value = "DTYPE", .help = "Dtype of the result: same, float32, float16, bfloat16. Tensors that must stay as they are (expert_bias, A_log, D, dt_bias) stay.",
+       .group = kResult, .choices = {"same", "float32", "float16", "bfloat16"}},
+      {.name = "--cast-all", .help = "Let --dtype cast every tensor.", .group = kResult},
+      {.name = "--max-shard-size", .arity = Arity::kOne, .value = "BYTES", .help = "Data bytes of one file at most, e.g. 5GB. A larger tensor has a file of its own. Default: 5GB.", .group = kResult},
+      {.name = "--list", .help = "Show the tables: every class, its tensors, and how they are made.", .group = "Showing"},
+  };
+}
+
+std::vector<cli::Option> InputRows() {
+  return {
+      {.name = "--input", .aliases = {"--load-dir"}, .arity = Arity::kOne, .value = "PATH", .help = "A Megatron checkpoint, or a root with a marker. Default: a plan on stdin.", .group = "Input"},
+      {.name = "--local_dir", .arity = Arity::kOne, .value = "DIR", .group = "Input", .shown = Shown::kNo},
+      {.name = "--backend", .arity = Arity::kOne, .value = "megatron", .choices = {"megatron"}, .shown = Shown::kNo},
+      {.name = "--use_cpu_initialization", .shown = Shown::kNo},
+      {.name = "--test_hf_dir", .arity = Arity::kOne, .value = "DIR", .shown = Shown::kNo},
+      {.name = "--hf_upload_path", .arity = Arity::kOne, .value = "NAME", .shown = Shown::kNo},
+      {.name = "--private", .shown = Shown::kNo},
+  };
+}
+
+plan::SaveDtype ReadDtype(const std::string& name) {
+  if (name == "float32") return plan::SaveDtype::kFloat32;
+  if (name == "float16") return plan::SaveDtype::kFloat16;
+  if (name == "bfloat16") return plan::SaveDtype::kBfloat16;
+  return plan::SaveDtype::kSame;
+}
+
+SplitStep::Tied ReadTied(const cli::Args& args) {
+  cli::RefuseTogether(args, {"--tied", "--tie-word-embedding"});
+  const std::string text = args.GetOr("--tied", "auto");
+  if (text == "yes" || args.Has("--tie-word-embedding")) return SplitStep::Tied::kYes;
+  return text == "no" ? SplitStep::Tied::kNo : SplitStep::Tied::kAuto;
+}
+
+SplitStep ReadStep(const cli::Args& args) {
+  SplitStep step;
+  step.architecture = args.Get("--architecture");
+  step.config = args.Get("--config");
+  if (const auto from = args.Get("--config-from")) step.config_from = *from == "template" ? SplitStep::ConfigFrom::kTemplate : SplitStep::ConfigFrom::kCheckpoint;
+  step.vocab_size = args.GetUint("--vocab-size");
+  if (step.vocab_size && *step.vocab_size == 0) throw UsageError("usage.bad_value", "value of --vocab-size is 0, expected at least 1");
+  step.tied = ReadTied(args);
+  step.value_model = args.Has("--value-model");
+  step.dtype = ReadDtype(args.GetOr("--dtype", "same"));
+  step.cast_all = args.Has("--cast-all");
+  if (step.cast_all && step.dtype == plan::SaveDtype::kSame) throw UsageError("usage.missing_option", "option --cast-all needs --dtype: which dtype to cast to");
+  if (const auto bytes = args.GetBytes("--max-shard-size")) step.max_shard_size = *bytes;
+  if (step.max_shard_size == 0) throw UsageError("usage.bad_value", "value of --max-shard-size is 0, expected at least one byte");
+  return step;
+}
+
+void RefuseUpload(const cli::Args& args) {
+  for (const char* option : {"--hf_upload_path", "--private"}) {
+    if (args.Has(option)) throw UsageError("split.no_upload", Cat("option ", option, ": ck uses no network; upload the directory with a tool of its own"));
+  }
+}
+
+// The first word of verl's merger.
+void ReadOperand(const cli::Args& args, Options& out) {
+  if (args.operands().empty()) return;
+  const std::string& operand = args.operands()[0];
+  if (operand == "merge") return;
+  if (operand == "test") {
+    throw UsageError("usage.bad_value", "test compares a finished export: ck-split merge ... --target_dir OUT, then ck-validate OUT --against DIR");
+  }
+  out.plan_file = operand;
+}
+
+}  // namespace
+
+cli::Command CommandLine() {
+  return {
+      .tool = "ck-split",
+      .summary = "Makes a Hugging Face model of a Megatron checkpoint.",
+      .usage = {"ck-split --to hf [OPTIONS] [PLAN.json | -]", "ck-split --to hf [OPTIONS] --input PATH [--output OUT]", "ck-split --list",
+                "ck-split merge --backend megatron --local_dir DIR --target_dir OUT"},
+      .description =
+          "Adds the step \"split\" to a plan and prints it; with --output carries the plan out. Fused tensors are taken apart, experts get a tensor each, padding of the vocabulary is left out. The "
+          "input may be a GPT model or a Hybrid model without Mamba layers, with stacked layers or not, cut in any way.\n\n"
+          "Every tensor of the class must be in the checkpoint, and every tensor of the checkpoint must have a place in the class; otherwise nothing is written.",
+      .operands = {.name = "PLAN", .min_count = 0, .max_count = 1},
+      .options = cli::Concat({ModelRows(), ResultRows(), cli::ViewOptions(), InputRows(), {cli::OutputOption({"--target_dir"})}, cli::CarryOutOptions()}),
+      .examples = {"ck-split --to hf --input RUN --config Qwen3-8B --output MODEL", "ck-ls RUN --latest | ck-split --to hf --config Qwen3-8B | ck-publish MODEL"},
+      .exit_codes = {{1, ""}},
+  };
+}
+
+Options ReadOptions(const cli::Args& args) {
+  Options out;
+  if (args.Has("--list")) {
+    for (const auto& rows : {ModelRows(), InputRows(), std::vector<cli::Option>{cli::OutputOption()}, cli::CarryOutOptions()}) {
+      for (const cli::Option& option : rows) cli::RefuseTogether(args, {"--list", option.name});
+    }
+    out.action = Options::Action::kList;
+    return out;
+  }
+  for (const char* option : {"--json", "--table"}) {
+    if (args.Has(option)) throw UsageError("usage.missing_option", Cat("option ", option, " needs --list; a plan is always JSON"));
+  }
+  RefuseUpload(args);
+  cli::CheckCarryOutOptions(args);
+  ReadOperand(args, out);
+  out.verl_directory = args.Get("--local_dir");
+  if (!args.Has("--to") && !out.verl_directory) throw UsageError("usage.missing_option", "option --to is not given: hf");
+  out.step = ReadStep(args);
+  out.input = args.Get("--input");
+  out.output = args.Get("--output");
+  cli::RefuseTogether(args, {"--input", "--local_dir"});
+  if (!out.output) cli::RefuseCarryOutOptions(args, "needs --output: without it a plan is printed");
+  if (out.plan_file && (out.input || out.verl_directory)) {
+    throw UsageError("usage.conflict", Cat("a plan and ", out.input ? args.NameUsed("--input") : "--local_dir", " are given; the input comes from one place"));
+  }
+  return out;
+}
+
+}  // namespace ck::split
