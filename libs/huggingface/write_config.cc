@@ -209,7 +209,7 @@ void WriteRouting(json::Object& out, const ModelConfig& model) {
   const Family family = model.architecture.family;
   const bool sigmoid = family == Family::kDeepseekV3 || family == Family::kGlm4Moe || family == Family::kNemotronH;
   if (experts.sigmoid != sigmoid) throw NotExpressible(model, Cat("the router's score is ", experts.sigmoid ? "sigmoid" : "softmax"));
-  if (experts.correction_bias && !sigmoid) throw NotExpressible(model, "the router has a correction bias");
+  if (experts.correction_bias != sigmoid) throw NotExpressible(model, Cat("the router has ", experts.correction_bias ? "a" : "no", " correction bias"));
   const bool fixed = family == Family::kMixtral || family == Family::kGptOss || family == Family::kDeepseekV2;
   if (fixed && experts.normalize != (family != Family::kDeepseekV2)) throw NotExpressible(model, Cat("the chosen weights are ", experts.normalize ? "" : "not ", "divided by their sum"));
   if (!fixed || family == Family::kDeepseekV2) out.Set("norm_topk_prob", experts.normalize);
