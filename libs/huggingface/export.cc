@@ -25,6 +25,19 @@ Architecture ArchitectureOf(const plan::SplitStep& step, const std::optional<Con
   return out;
 }
 
+// A limit of one of the two versions of transformers that read the result.
+void WarnAboutLoaders(const Facts& facts, transform::View& out) {
+  if (facts.architecture.family != Family::kQwen2Moe || facts.heads.heads * facts.heads.head_dim == facts.sizes.Get('h')) return;
+  out.warnings.push_back({.id = "split.loader_limit",
+                          .severity = plan::Severity::kWarning,
+                          .message = Cat("transformers 4.57 refuses a Qwen2Moe whose heads x head_dim (", facts.heads.heads, " x ", facts.heads.head_dim, ") is not the hidden size, ",
+                                         facts.sizes.Get('h'), "; transformers 5 loads it"),
+                          .where = {},
+                          .found = {},
+                          .expected = {},
+                          .source = {}});
+}
+
 // The step was made for a Megatron model.
 void CheckSource(const transform::View& source) {
   if (source.format != checkpoint::Format::kSafetensors) return;
@@ -44,6 +57,7 @@ transform::View ExportView(const transform::View& source, const plan::SplitStep&
   CheckArguments(architecture, args);
   transform::View out = ExportTensors(source, model, facts, step);
   WrittenConfig written = MakeConfig(facts, args, config, MostUsedDtype(out), step);
+  WarnAboutLoaders(facts, out);
   out.text_files.push_back({.name = "config.json", .content = std::move(written.text)});
   out.notes.insert(out.notes.end(), written.notes.begin(), written.notes.end());
   return out;

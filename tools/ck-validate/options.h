@@ -15,11 +15,15 @@ struct CommandOptions {
   std::optional<std::string> plan;       // its file; nullopt: stdin
   std::optional<std::string> report;     // the file to write ck.report to
   unsigned threads = 1;
+
+  std::optional<std::string> against;  // a checkpoint or root that the only path is compared with
+  double atol = 0, rtol = 0;
+  bool nan_equal = false;
 };
 
 cli::Command CommandLine();
 
-// An operand that is `-` or ends in `.json` is a plan; it stands alone. Errors: usage.conflict (kUsage).
+// An operand that is `-` or ends in `.json` is a plan; it stands alone. Errors: usage.conflict, usage.missing_option, usage.bad_value (kUsage).
 CommandOptions ReadOptions(const cli::Args& args);
 
 }  // namespace ck::validate

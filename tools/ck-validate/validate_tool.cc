@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "libs/base/text.h"
+#include "libs/checkpoint/checkpoint.h"
 #include "libs/checkpoint/discover.h"
 #include "libs/cli/common_options.h"
 #include "libs/cli/plan_input.h"
+#include "libs/cli/progress.h"
 #include "libs/cli/table.h"
+#include "libs/compare/compare.h"
 #include "libs/json/value.h"
 #include "libs/plan/documents.h"
 #include "libs/run/report_file.h"
@@ -68,18 +71,47 @@ int AnswerNo(const plan::Report& report, size_t checkpoints, cli::Context& conte
   return 1;
 }
 
+std::string ResolveNoted(const std::string& path, cli::Context& context) {
+  const checkpoint::Resolved resolved = checkpoint::Resolve(path, checkpoint::Require::kAny);
+  if (!resolved.note.empty()) context.diagnostics.Note(resolved.note);
+  return resolved.path;
+}
+
 int ValidatePaths(const CommandOptions& options, cli::Context& context) {
   const cli::View view = cli::ReadView(context.args, context.streams);
   std::vector<std::string> directories;
-  for (const std::string& path : options.paths) {
-    const checkpoint::Resolved resolved = checkpoint::Resolve(path, checkpoint::Require::kAny);
-    if (!resolved.note.empty()) context.diagnostics.Note(resolved.note);
-    directories.push_back(resolved.path);
-  }
+  for (const std::string& path : options.paths) directories.push_back(ResolveNoted(path, context));
   const plan::Report report = CheckCheckpoints(directories, {.threads = options.threads});
   WriteReportFile(options, report);
   context.streams.Print(view == cli::View::kTable ? FindingsTable(report, directories.size()) : Document(report));
   return plan::IsClean(report) ? 0 : AnswerNo(report, directories.size(), context);
+}
+
+plan::Report ReportOf(const CommandOptions& options, compare::Comparison comparison) {
+  const bool exact = options.atol == 0 && options.rtol == 0;
+  const std::string how = exact ? "equal bits" : Cat("atol ", FormatDouble(options.atol), ", rtol ", FormatDouble(options.rtol));
+  plan::Report out;
+  out.checked = {{.what = "names, shapes and dtypes of tensors", .looked_at = true, .note = {}},
+                 {.what = Cat("values: ", Counted(comparison.tensors, "tensor"), ", ", Counted(comparison.elements, "element"), ", ", how), .looked_at = true, .note = {}},
+                 {.what = "byte objects and common state", .looked_at = false, .note = "a comparison is of tensors"}};
+  out.findings = std::move(comparison.findings);
+  return out;
+}
+
+int ComparePaths(const CommandOptions& options, cli::Context& context) {
+  const cli::View view = cli::ReadView(context.args, context.streams);
+  const auto checked = checkpoint::Checkpoint::Open(ResolveNoted(options.paths[0], context));
+  const auto reference = checkpoint::Checkpoint::Open(ResolveNoted(*options.against, context));
+  cli::Progress progress(context.streams, cli::ProgressMode::kAuto, "comparing", compare::BytesToCompare(*checked, *reference));
+  compare::Comparison comparison = compare::Compare(checked, reference, {.atol = options.atol,
+                                                                         .rtol = options.rtol,
+                                                                         .nan = options.nan_equal ? compare::NanPolicy::kAnyEqual : compare::NanPolicy::kByBits,
+                                                                         .threads = options.threads,
+                                                                         .progress = [&](uint64_t bytes) { progress.Add(bytes); }});
+  const plan::Report report = ReportOf(options, std::move(comparison));
+  WriteReportFile(options, report);
+  context.streams.Print(view == cli::View::kTable ? FindingsTable(report, 2) : Document(report));
+  return plan::IsClean(report) ? 0 : AnswerNo(report, 2, context);
 }
 
 int ValidatePlan(const CommandOptions& options, cli::Context& context) {
@@ -100,6 +132,7 @@ int ValidatePlan(const CommandOptions& options, cli::Context& context) {
 int Run(cli::Context& context) {
   const CommandOptions options = ReadOptions(context.args);
   if (options.report) run::CheckReport(*options.report);
+  if (options.against) return ComparePaths(options, context);
   return options.paths.empty() ? ValidatePlan(options, context) : ValidatePaths(options, context);
 }
 
