@@ -17,6 +17,11 @@ ID = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_]+")
 CALL = re.compile(r"(Error|Warn|Warning|Finding|AnswerNo|Fail|Refuse|ThrowWrite|differs|refuse|fault|\.id =)\(?\s*$")
 FILE_ENDINGS = ("bin", "distcp", "index", "json", "jinja", "md", "model", "pkl", "pt", "py", "safetensors", "txt", "yaml")
 
+CODES = {"Usage": "2", "Input": "3", "Plan": "3", "Environment": "4", "Precondition": "5", "Internal": "70"}
+
+# Groups whose word begins other names too, as in "args.vocab_size": their ids are seen in calls only.
+SHARED_WORDS = {"args"}
+
 # Strings before comments: a comment may quote, and a string may hold "//".
 TOKEN = re.compile(r'R"([^()\s\\]*)\(.*?\)\1"|"((?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -43,13 +48,23 @@ def product_sources():
 
 
 def ids_of_sources():
-    """{id: the first file that holds it}"""
-    groups = {name.split(".")[0] for name, _ in rows_of_manual()}
+    """{id: the files that hold it}"""
+    groups = {name.split(".")[0] for name, _ in rows_of_manual()} - SHARED_WORDS
     found = {}
     for name in product_sources():
         for one in ids_in((ROOT / name).read_text(encoding="utf-8"), groups):
-            found.setdefault(one, str(name))
+            found.setdefault(one, []).append(name)
     return found
+
+
+def codes_of_sources():
+    """{id: the exit codes of the errors that are made with it}; ids that are made in other ways have none."""
+    codes = {}
+    for name in product_sources():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for call in re.finditer(r'\b(Usage|Input|Environment|Precondition|Internal|Plan)Error\(\s*"([a-z0-9_.]+)"', text):
+            codes.setdefault(call.group(2), set()).add(CODES[call.group(1)])
+    return codes
 
 
 def rows_of_manual():
@@ -65,7 +80,7 @@ def rows_of_manual():
 class Errors(unittest.TestCase):
     def test_every_id_of_the_sources_is_in_the_manual(self):
         known = {name for name, _ in rows_of_manual()}
-        missing = [f"{name} ({file})" for name, file in sorted(ids_of_sources().items()) if name not in known]
+        missing = [f"{name} ({files[0]})" for name, files in sorted(ids_of_sources().items()) if name not in known]
         self.assertEqual(missing, [], "add them to docs/manual/errors.md (or, when they are no ids, to this test)")
 
     def test_every_id_of_the_manual_is_in_the_sources(self):
@@ -85,6 +100,14 @@ class Errors(unittest.TestCase):
         for before, after in zip(names, names[1:]):
             if before.split(".")[0] == after.split(".")[0]:
                 self.assertLess(before, after, "ids of one group stand in order")
+
+    def test_exit_codes_and_libraries_are_those_of_the_sources(self):
+        codes, files = codes_of_sources(), ids_of_sources()
+        for name, cells in rows_of_manual():
+            told = set(re.split(r"[,/] ?", cells[1]))
+            self.assertLessEqual(codes.get(name, set()), told, f"{name}: exit")
+            libraries = {file.parts[1] for file in files.get(name, [])}
+            self.assertTrue(libraries & set(re.split(r",\s*", cells[2])), f"{name}: library, found in {libraries}")
 
     def test_the_scan_sees_ids_and_nothing_else(self):
         sample = r'''
