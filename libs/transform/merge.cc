@@ -61,6 +61,7 @@ class Builder {
     SortByName();
     for (const Checkpoint* source : {&first_, &ExtraSource(), &CommonSource()}) KeepPlannerData(*source, view_);
     AddNotes();
+    WarnAboutRunningStatistics();
     for (auto& [rule, left] : left_out_) view_.left_out.push_back({.rule = rule, .count = left.first, .bytes = left.second});
     return std::move(view_);
   }
@@ -198,6 +199,23 @@ class Builder {
     if (view_.copied_extra_states > 0) view_.notes.push_back(Cat("extra states of ", ExtraSource().path()));
     if (identical_ > 0) view_.notes.push_back(Cat(identical_, identical_ == 1 ? " tensor" : " tensors", " without an average copied: equal in all inputs"));
     if (kept_dtype_ > 0) view_.notes.push_back(Cat(kept_dtype_, kept_dtype_ == 1 ? " tensor keeps its" : " tensors keep their", " dtype (expert_bias, A_log, D, dt_bias); --cast-all casts these too"));
+  }
+
+  // Averages of running statistics are no statistics of the averaged weights.
+  void WarnAboutRunningStatistics() {
+    std::vector<std::string> names;
+    for (const Tensor& tensor : view_.tensors) {
+      if (EndsWith(tensor.name, ".running_mean") || EndsWith(tensor.name, ".running_var")) names.push_back(tensor.name);
+    }
+    if (names.empty()) return;
+    view_.warnings.push_back({.id = "merge.running_statistics",
+                              .severity = plan::Severity::kWarning,
+                              .message = Cat(names.size(), names.size() == 1 ? " tensor looks" : " tensors look", " like running statistics, the first is ", Quote(names[0]),
+                                             ": averaged like weights, they need not fit the averaged weights"),
+                              .where = names[0],
+                              .found = {},
+                              .expected = {},
+                              .source = {}});
   }
 
   void LeaveOut(const std::string& name, uint64_t bytes) {

@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "libs/base/text.h"
+#include "libs/bytes/source.h"
 #include "libs/checkpoint/testing/tiny_checkpoint.h"
 #include "libs/fs/test_directory.h"
 #include "libs/pickle/graph.h"
+#include "libs/torchsave/read.h"
 
 namespace ck::transform {
 namespace {
@@ -218,6 +221,53 @@ TEST_F(MergeTest, TensorsWithoutAnAverageAreComparedAmongTheInputsThatCount) {
   EXPECT_EQ(view.leaves[0].arithmetic, Arithmetic::kIdentical);
   EXPECT_EQ(InputsOf(view.leaves[0]), (std::vector<uint32_t>{0, 2}));
   EXPECT_EQ(view.averaged_tensors, 0u);
+}
+
+TEST_F(MergeTest, RunningStatisticsAreAWarning) {
+  EXPECT_TRUE(Merge().warnings.empty());
+  MergeInputs inputs;
+  TinyCheckpoint model(directory_ / "norm");
+  inputs.checkpoints = {model.Tensor("model.bn.running_mean", DType::kF32, {3}).Tensor("model.bn.weight", DType::kF32, {3}).Open()};
+  const View view = Build(PlanOver(inputs, {1}, {}), inputs);
+  ASSERT_EQ(view.warnings.size(), 1u);
+  EXPECT_EQ(view.warnings[0].id, "merge.running_statistics");
+  EXPECT_EQ(view.warnings[0].severity, plan::Severity::kWarning);
+  EXPECT_EQ(view.averaged_tensors, 2u);
+}
+
+// fsdp_dtensor and plain DCP: the common state is a set of objects.
+TEST_F(MergeTest, LooseCommonObjectsComeFromTheSourceOfTheOutputIteration) {
+  MergeInputs inputs;
+  for (int64_t iteration : {10, 20}) {
+    pickle::Graph graph;
+    const pickle::Ref args = graph.NewObject(pickle::Form::kNewObj, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+    graph.SetAttribute(args, "iteration", graph.NewInt(iteration));
+    graph.SetAttribute(args, "hidden_size", graph.NewInt(iteration + 1));
+    const pickle::Ref number = graph.NewInt(iteration);
+    TinyCheckpoint one(directory_ / Cat("fsdp_", iteration));
+    one.Tensor("model.weight", DType::kF32, {4}).GraphObject("args", graph, args).GraphObject("iteration", graph, number).WithoutMetadataJson();
+    // Only the second has this one: a source gives all of its common objects.
+    if (iteration == 20) one.GraphObject("checkpoint_version", graph, number);
+    inputs.checkpoints.push_back(one.Open());
+  }
+  plan::Plan plan = PlanOver(inputs, {0.5, 0.5}, {});
+  EXPECT_EQ(Build(plan, inputs).objects.size(), 2u);
+  plan.target = 20;
+  const View second = Build(plan, inputs);
+  EXPECT_EQ(second.common_input, 1u);
+  EXPECT_EQ(second.objects.size(), 3u);
+  EXPECT_FALSE(second.common.has_value()) << "no common.pt in these formats";
+  plan.target = 30;
+  const View other = Build(plan, inputs);
+  EXPECT_EQ(other.common_input, 0u);
+  for (const Object& object : other.objects) {
+    ASSERT_TRUE(object.literal.has_value()) << object.name;
+    const torchsave::SavedObject read = torchsave::ReadObject(bytes::StringSource(*object.literal));
+    const bool is_args = object.name == "args";
+    EXPECT_EQ(read.graph.AsInt(is_args ? read.graph.Attribute(read.root, "iteration") : read.root), 30) << object.name;
+    if (!is_args) continue;
+    EXPECT_EQ(read.graph.AsInt(read.graph.Attribute(read.root, "hidden_size")), 11);
+  }
 }
 
 TEST_F(MergeTest, AMergeOfMergesKeepsTheEarlierProvenance) {
