@@ -52,7 +52,9 @@ void PrintSummary(Diagnostics& diagnostics, const plan::Plan& plan, const run::O
   diagnostics.Note(Cat(outcome.staged ? "staged, not published: " : "published: ", result.output));
   if (plan::FindStep<plan::MergeStep>(plan)) {
     const std::vector<double> weights = plan::Weights(plan);
-    for (size_t i = 0; i < plan.inputs.size(); ++i) diagnostics.Note(Cat("input ", i, ": weight ", FormatDouble(weights[i]), ", ", plan.inputs[i].path));
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      diagnostics.Note(Cat("input ", i, ": weight ", FormatDouble(weights[i]), ", load ", Seconds(outcome.load_seconds[i]), ", ", plan.inputs[i].path));
+    }
     diagnostics.Note(Cat("averaged ", Counted(result.averaged_tensors, "tensor", "tensors"), ", copied ", Counted(result.copied_extra_states, "extra state", "extra states")));
   }
   for (const plan::LeftOut& left : result.left_out) diagnostics.Note(LeftOutLine(left));

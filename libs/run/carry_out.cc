@@ -18,6 +18,7 @@
 #include "libs/run/layout.h"
 #include "libs/run/placement.h"
 #include "libs/run/plan_layout.h"
+#include "libs/run/process_limits.h"
 #include "libs/run/publish.h"
 #include "libs/run/signals.h"
 #include "libs/run/format.h"
@@ -62,6 +63,7 @@ std::vector<std::string> InputPaths(const transform::View& view) {
 }
 
 Prepared Prepare(const plan::Plan& plan, const CarryOutOptions& options, const Observer& observer) {
+  RaiseOpenFileLimit();
   plan::CheckRunnable(plan);
   Prepared out;
   out.placement = Place(options.output, plan.target, MarkersOf(plan));
@@ -198,6 +200,7 @@ Outcome CarryOut(const plan::Plan& plan, const CarryOutOptions& options, const O
   }
   out.result.bytes_written = fs::BytesWritten();
   out.result.seconds.load = statistics.load_seconds;
+  out.load_seconds.assign(statistics.load_seconds_of_input.begin(), statistics.load_seconds_of_input.begin() + static_cast<ptrdiff_t>(plan.inputs.size()));
   out.result.seconds.accumulation = statistics.accumulation_seconds;
   out.result.seconds.save = statistics.save_seconds + SecondsSince(saving);
   out.result.seconds.total = SecondsSince(start);

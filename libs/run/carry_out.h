@@ -47,6 +47,7 @@ struct Outcome {
   std::vector<std::string> notes;
   uint64_t planned_tensor_bytes = 0;   // of the result's tensor data
   uint64_t planned_chunks = 0;         // that it is stored in
+  std::vector<double> load_seconds;    // per input of the plan, summed over threads
   std::string marker_warning;          // why the marker was left alone; empty when it was not
 };
 

@@ -171,6 +171,8 @@ class Engine {
     }
     const std::lock_guard lock(mutex_);
     statistics_.load_seconds += scratch.tile.load_seconds;
+    statistics_.load_seconds_of_input.resize(view_.inputs.size());
+    for (size_t i = 0; i < scratch.tile.load_seconds_of_input.size(); ++i) statistics_.load_seconds_of_input[i] += scratch.tile.load_seconds_of_input[i];
     statistics_.accumulation_seconds += scratch.tile.accumulation_seconds;
     statistics_.save_seconds += scratch.save_seconds;
   }

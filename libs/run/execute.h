@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "libs/fs/write.h"
 #include "libs/run/layout.h"
@@ -31,6 +32,7 @@ struct ExecuteOptions {
 // Seconds summed over threads: the engine has no phases.
 struct ExecuteStatistics {
   double load_seconds = 0;
+  std::vector<double> load_seconds_of_input;  // one per input of the view
   double accumulation_seconds = 0;
   double save_seconds = 0;
 };

@@ -69,6 +69,15 @@ void GatherTerm(const Tile& tile, const PieceSources& piece, size_t term, Gather
   }
 }
 
+// The same, timed.
+void LoadTerm(const Tile& tile, const PieceSources& piece, size_t term, TileScratch& scratch, char* buffer) {
+  const auto start = Clock::now();
+  GatherTerm(tile, piece, term, scratch.gather, buffer);
+  const uint32_t input = piece.leaf->terms[term].input;
+  if (scratch.load_seconds_of_input.size() <= input) scratch.load_seconds_of_input.resize(input + 1);
+  scratch.load_seconds_of_input[input] += SecondsSince(start);
+}
+
 bool IsPlainCopy(const transform::Leaf& leaf, DType result) {
   return leaf.arithmetic != transform::Arithmetic::kWeightedSum && leaf.dtype == result;
 }
@@ -159,7 +168,7 @@ void ComputeUniform(const Tile& tile, const ChunkSources& sources, TileScratch& 
   for (const PieceSources& piece : sources.pieces) {
     if (leaf.arithmetic == transform::Arithmetic::kFill) FillPiece(tile, piece, out);
     for (size_t k = 0; k < TermsRead(leaf); ++k) {
-      GatherTerm(tile, piece, k, scratch.gather, plain ? out : scratch.inputs[k].data());
+      LoadTerm(tile, piece, k, scratch, plain ? out : scratch.inputs[k].data());
     }
   }
   scratch.load_seconds += SecondsSince(start);
@@ -177,7 +186,7 @@ void ComputeMixed(const Tile& tile, const ChunkSources& sources, TileScratch& sc
     const auto start = Clock::now();
     if (piece.leaf->arithmetic == transform::Arithmetic::kFill) FillPiece(tile, piece, out);
     for (size_t k = 0; k < TermsRead(*piece.leaf); ++k) {
-      GatherTerm(tile, piece, k, scratch.gather, plain ? out : scratch.inputs[k].data());
+      LoadTerm(tile, piece, k, scratch, plain ? out : scratch.inputs[k].data());
     }
     scratch.load_seconds += SecondsSince(start);
     if (plain) continue;

@@ -18,6 +18,7 @@ struct TileScratch {
   GatherScratch gather;
   // Seconds spent, summed over tiles.
   double load_seconds = 0;
+  std::vector<double> load_seconds_of_input;  // as far as any was read
   double accumulation_seconds = 0;
 };
 

@@ -28,8 +28,8 @@ result["peak_memory_bytes"] = [0 for _ in result["peak_memory_bytes"]]
 print(json.dumps(result, indent=2))'
 }
 
-# Digits of sizes, rates and times as N.
-without_numbers() { sed -E 's/[0-9.]+ (B|KiB|MiB|GiB|s|s\))\b/N \1/g; s/[0-9.]+ ([KMG]iB\/s)/N \1/g'; }
+# Sizes, rates and times as N.
+without_numbers() { sed -E 's/[0-9.]+ ([KMG]i)?B\/s/N\/s/g; s/[0-9.]+ ([KMG]i)?B\b/N bytes/g; s/[0-9.]+ s\b/N s/g'; }
 
 # Every name below a directory, hidden ones too.
 names() { (cd "$1" && find . -mindepth 1 | LC_ALL=C sort); }
