@@ -56,4 +56,11 @@ def load(directory):
 
 def logits(model, batch):
     with torch.no_grad():
-        return model(batch).logits.float()
+        return model(batch, use_cache=False).logits.float()
+
+
+def side_files(directory):
+    """What lies beside the weights and config.json, and is copied byte for byte."""
+    weights = (".safetensors", ".index.json", ".bin")
+    return {file.name: file.read_bytes() for file in pathlib.Path(directory).iterdir()
+            if not file.name.endswith(weights) and file.name not in ("config.json", "ck-plan.json")}

@@ -150,3 +150,14 @@ def test_megatron_and_transformers_say_the_same_of_a_model_converted_by_hand(arc
     said = megatron.logits(gpt, batch)[..., :config["vocab_size"]]
     assert said.abs().max() > 0.5
     torch.testing.assert_close(hugging_face.logits(converted, batch), said, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in (RECORDED.parent / "fixtures" / "hf").iterdir() if path.is_dir()))
+def test_transformers_says_what_was_recorded_of_the_zoo(folder):
+    """So that a deviation after a round trip is ours. The reader of directories finds what the list beside it names."""
+    directory = RECORDED.parent / "fixtures" / "hf" / folder
+    listed = [line.split("\t")[0] for line in (directory / "keys.tsv").read_text().splitlines()]
+    assert sorted(hugging_face.read(directory / "model")) == sorted(name for name in listed if name != "name")
+    truth = safetensors.torch.load_file(directory / "truth.safetensors")
+    said = hugging_face.logits(hugging_face.load(directory / "model"), truth["tokens"])
+    torch.testing.assert_close(said, truth["logits"], atol=2e-5, rtol=0)
