@@ -1,5 +1,6 @@
 #include "libs/megatron/common_document.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "libs/pickle/allowlist.h"
@@ -22,6 +23,15 @@ pickle::Ref ListOf(pickle::Graph& graph, const std::vector<T>& values, MakeNode 
   std::vector<pickle::Ref> items;
   for (const T& value : values) items.push_back(make(value));
   return graph.NewList(std::move(items));
+}
+
+// Removes these keys; returns those that were there.
+std::vector<std::string> Drop(CommonDocument& document, std::initializer_list<const char*> keys) {
+  std::vector<std::string> removed;
+  for (const char* key : keys) {
+    if (document.graph.DictErase(document.root, key)) removed.push_back(key);
+  }
+  return removed;
 }
 
 }  // namespace
@@ -57,13 +67,9 @@ std::vector<std::string> RefusedClasses(const CommonDocument& document) {
   return out;
 }
 
-std::vector<std::string> DropTrainingState(CommonDocument& document) {
-  std::vector<std::string> removed;
-  for (const char* key : {"optimizer", "rng_state", "rerun_state_machine"}) {
-    if (document.graph.DictErase(document.root, key)) removed.push_back(key);
-  }
-  return removed;
-}
+std::vector<std::string> DropTrainingState(CommonDocument& document) { return Drop(document, {"optimizer", "rng_state", "rerun_state_machine"}); }
+
+std::vector<std::string> DropRunState(CommonDocument& document) { return Drop(document, {"rng_state", "rerun_state_machine"}); }
 
 void SetProvenance(CommonDocument& document, const MergeProvenance& provenance) {
   pickle::Graph& graph = document.graph;

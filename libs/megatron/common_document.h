@@ -33,6 +33,9 @@ std::vector<std::string> RefusedClasses(const CommonDocument& document);
 // Removes the optimizer, rng and rerun state that the result's tensors no longer match. Returns the names removed.
 std::vector<std::string> DropTrainingState(CommonDocument& document);
 
+// The rng and rerun state alone: the optimizer state stays.
+std::vector<std::string> DropRunState(CommonDocument& document);
+
 // Where a merge's result came from: `weighted_merge_provenance` of the common state (docs/manual/ck-merge.md).
 struct MergeProvenance {
   std::vector<std::string> input_paths;

@@ -1,6 +1,7 @@
 #include "libs/transform/retarget.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "libs/megatron/pattern.h"
 #include "libs/transform/retarget_emit.h"
 #include "libs/transform/retarget_mamba.h"
+#include "libs/transform/retarget_optimizer.h"
 #include "libs/transform/retarget_rules.h"
 #include "libs/transform/retarget_source.h"
 
@@ -41,6 +43,7 @@ class Retargeter {
     CheckStep();
     if (findings_.empty()) model_ = ReadSourceModel(source_, findings_);
     if (findings_.empty()) hybrid_ = IsHybrid(model_, args_, findings_);
+    if (findings_.empty() && Carries()) planes_ = ReadOptimizerPlanes(source_, model_, common_, findings_);
     if (findings_.empty()) Convert();
     Retargeted out;
     if (findings_.empty()) out.view = Finish();
@@ -64,7 +67,16 @@ class Retargeter {
       Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), "; this version converts torch_dist checkpoints"));
     }
     if (step_.format && *step_.format != plan::Format::kTorchDist) Add("retarget.unsupported_format", "this version writes torch_dist checkpoints only");
-    if (step_.optimizer == RetargetStep::Optimizer::kCarry) Add("retarget.optimizer", "this version does not carry optimizer state over; by default it is left out");
+  }
+
+  bool Carries() const { return step_.optimizer == RetargetStep::Optimizer::kCarry; }
+
+  // Calls visit(model, target layers) for the model and each plane of the optimizer state, which go the same way.
+  template <typename Visit>
+  void ForEachPlane(Visit visit) {
+    plane_targets_.resize(planes_.size());
+    visit(model_, target_);
+    for (size_t i = 0; i < planes_.size(); ++i) visit(planes_[i], plane_targets_[i]);
   }
 
   void Convert() {
@@ -97,9 +109,12 @@ class Retargeter {
     CheckGptLayers(model_, mlp, findings_);
     if (!findings_.empty()) return;
     const megatron::GptLayers map = megatron::MapGptLayers(pattern);
-    SplitLayers(map, mlp, pattern.layers.size());
+    ForEachPlane([&](SourceModel& model, std::vector<ModelLayer>& target) {
+      target.resize(pattern.layers.size());
+      SplitLayers(model, map, mlp, target);
+      RenameFinalNorm(model, "decoder.final_norm.");
+    });
     AddFreshLayers(map.mamba);
-    RenameFinalNorm("decoder.final_norm.");
     emit_.output_extra_state = OutputExtraState::kAdd;
     megatron::SetHybrid(common_, pattern.text, pattern.layers.size());
     if (fresh_) SetMambaSizes(args_, fresh_->sizes);
@@ -108,16 +123,15 @@ class Retargeter {
   }
 
   // GPT layer i gives its attention to one hybrid layer and its MLP to another.
-  void SplitLayers(const megatron::GptLayers& map, Family mlp, size_t hybrid_layers) {
-    target_.resize(hybrid_layers);
-    for (uint64_t i = 0; i < model_.layers.size(); ++i) {
+  void SplitLayers(const SourceModel& model, const megatron::GptLayers& map, Family mlp, std::vector<ModelLayer>& target) {
+    for (uint64_t i = 0; i < model.layers.size(); ++i) {
       const auto target_of = [&](const std::string& rest) -> ModelLayer& {
-        return target_[megatron::PartOfLayer(rest) == LayerPart::kAttention ? map.attention[i] : map.mlp[i]];
+        return target[megatron::PartOfLayer(rest) == LayerPart::kAttention ? map.attention[i] : map.mlp[i]];
       };
-      for (const auto& [rest, tensor] : model_.layers[i].tensors) {
+      for (const auto& [rest, tensor] : model.layers[i].tensors) {
         Place(target_of(rest), mlp == Family::kMoe ? ReplaceStart(rest, kLocalMoeNorm, kMoeNorm) : rest, tensor);
       }
-      for (const auto& [key, object] : model_.layers[i].objects) target_of(key.first).objects.emplace(key, object);
+      for (const auto& [key, object] : model.layers[i].objects) target_of(key.first).objects.emplace(key, object);
     }
   }
 
@@ -166,23 +180,27 @@ class Retargeter {
       Add("retarget.drop_ssm", Cat("a GPT model has no place for ", DescribeLayers(map.mamba), "; --drop-ssm leaves them out, and what remains is another model"));
     }
     if (!findings_.empty()) return;
-    JoinLayers(map);
-    DropLayers(map.mamba);
-    RenameFinalNorm("decoder.final_layernorm.");
+    ForEachPlane([&](SourceModel& model, std::vector<ModelLayer>& target) {
+      target.resize(map.attention.size());
+      JoinLayers(model, map, target);
+      RenameFinalNorm(model, "decoder.final_layernorm.");
+      CountDropped(model, map.mamba);
+    });
+    dropped_layers_ = map.mamba;
+    if (!map.mamba.empty()) Note(Cat("dropped: ", DescribeLayers(map.mamba), "; the result is another model"));
     emit_.output_extra_state = OutputExtraState::kDrop;
     SetGptKeys();
     RecordProvenance("hybrid-to-gpt", pattern->text);
     Note(Cat("Hybrid to GPT: ", Count(pattern->layers.size(), "layer"), " become ", target_.size(), step_.per_layer ? ", each with keys of its own" : ", stacked"));
   }
 
-  void JoinLayers(const megatron::GptLayers& map) {
-    target_.resize(map.attention.size());
-    for (uint64_t i = 0; i < target_.size(); ++i) {
+  void JoinLayers(const SourceModel& model, const megatron::GptLayers& map, std::vector<ModelLayer>& target) {
+    for (uint64_t i = 0; i < target.size(); ++i) {
       for (const uint64_t from : {map.attention[i], map.mlp[i]}) {
-        const ModelLayer& layer = model_.layers[from];
-        const bool local_moe = step_.transformer_impl == plan::TransformerImpl::kLocal && layer.Has("mlp.router");
-        for (const auto& [rest, tensor] : layer.tensors) Place(target_[i], local_moe ? ReplaceStart(rest, kMoeNorm, kLocalMoeNorm) : rest, tensor);
-        for (const auto& [key, object] : layer.objects) target_[i].objects.emplace(key, object);
+        const ModelLayer& layer = model.layers[from];
+        const bool local_moe = step_.transformer_impl == plan::TransformerImpl::kLocal && model_.layers[from].Has("mlp.router");
+        for (const auto& [rest, tensor] : layer.tensors) Place(target[i], local_moe ? ReplaceStart(rest, kMoeNorm, kLocalMoeNorm) : rest, tensor);
+        for (const auto& [key, object] : layer.objects) target[i].objects.emplace(key, object);
       }
     }
   }
@@ -206,26 +224,25 @@ class Retargeter {
     return Cat(Count(layers.size(), "Mamba layer"), " (", Count(tensors, "tensor"), ", ", FormatBytes(bytes), ", ", permille / 10, ".", permille % 10, "% of the parameters)");
   }
 
-  void DropLayers(const std::vector<uint64_t>& layers) {
-    if (layers.empty()) return;
+  void CountDropped(const SourceModel& model, const std::vector<uint64_t>& layers) {
     for (const uint64_t layer : layers) {
-      for (const auto& [rest, tensor] : model_.layers[layer].tensors) left_out_.Add("ssm", Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
-      for (const auto& [key, object] : model_.layers[layer].objects) left_out_.Add("ssm", ObjectBytes(source_, object.object));
+      for (const auto& [rest, tensor] : model.layers[layer].tensors) left_out_.Add("ssm", Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
+      for (const auto& [key, object] : model.layers[layer].objects) left_out_.Add("ssm", ObjectBytes(source_, object.object));
     }
-    dropped_layers_ = layers;
-    Note(Cat("dropped: ", DescribeLayers(layers), "; the result is another model"));
   }
 
   void SetGptKeys() {
     emit_.keys = step_.per_layer ? LayerKeys::kPerLayer : LayerKeys::kStacked;
-    if (emit_.keys == LayerKeys::kStacked) CheckStackable(target_, findings_);
+    if (emit_.keys == LayerKeys::kStacked) {
+      ForEachPlane([&](const SourceModel&, const std::vector<ModelLayer>& target) { CheckStackable(target, findings_); });
+    }
     megatron::SetGpt(common_, target_.size(), emit_.keys);
   }
 
   // ---- The same model; GPT layers may be keyed the other way
 
   void KeepModel() {
-    target_ = model_.layers;
+    ForEachPlane([](const SourceModel& model, std::vector<ModelLayer>& target) { target = model.layers; });
     if (hybrid_) {
       if (step_.pattern) SourcePattern(model_, args_, step_.pattern, findings_);
       return Note("the checkpoint is a Hybrid model already");
@@ -237,8 +254,8 @@ class Retargeter {
 
   // ---- The result
 
-  void RenameFinalNorm(const std::string& to) {
-    for (auto* entries : {&model_.tensors, &model_.objects}) {
+  static void RenameFinalNorm(SourceModel& model, const std::string& to) {
+    for (auto* entries : {&model.tensors, &model.objects}) {
       for (auto& [index, key] : *entries) {
         const megatron::ModelKey parsed = megatron::ParseModelKey(key);
         if (parsed.part == megatron::ModelKey::Part::kFinalNorm) key = Cat(to, parsed.rest);
@@ -261,6 +278,7 @@ class Retargeter {
     emit_.extra_state = step_.extra_state;
     for (const LeftOut& left : source_.left_out) left_out_.Add(left.rule, left.bytes, left.count);
     View out = EmitModel(source_, model_, target_, emit_, left_out_);
+    EmitPlanes(out);
     for (const uint64_t layer : emit_.fresh_layers) AddFreshMamba(*fresh_, model_.prefix, layer, out);
     LeaveStateOut();
     if (step_.reset_iterations) megatron::ResetIterations(common_);
@@ -276,17 +294,36 @@ class Retargeter {
     return out;
   }
 
-  // Optimizer, rng and rerun state do not fit the new keys.
+  // The optimizer state under the keys of the result. Fresh layers have none.
+  void EmitPlanes(View& out) {
+    EmitOptions options;
+    options.keys = emit_.keys;
+    for (size_t i = 0; i < planes_.size(); ++i) {
+      View plane = EmitModel(source_, planes_[i], plane_targets_[i], options, left_out_);
+      std::move(plane.tensors.begin(), plane.tensors.end(), std::back_inserter(out.tensors));
+    }
+    if (!planes_.empty() && !emit_.fresh_layers.empty()) Note(Cat("no optimizer state for ", Count(emit_.fresh_layers.size(), "fresh layer")));
+  }
+
+  // Rng and rerun state does not fit the result, nor does optimizer state that is not carried over.
   void LeaveStateOut() {
+    bool left = false;
+    const auto leave = [&](const std::string& name, uint64_t bytes) {
+      const megatron::KeyClass key_class = megatron::Classify(name);
+      if (Carries() && key_class == megatron::KeyClass::kOptimizer) return;
+      left_out_.Add(std::string(megatron::Name(key_class)), bytes);
+      left = true;
+    };
     for (const uint32_t i : model_.state_tensors) {
       const Tensor& tensor = source_.tensors[i];
-      left_out_.Add(std::string(megatron::Name(megatron::Classify(tensor.name))), Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
+      leave(tensor.name, Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
     }
-    for (const uint32_t i : model_.state_objects) left_out_.Add(std::string(megatron::Name(megatron::Classify(source_.objects[i].name))), ObjectBytes(source_, i));
-    const auto removed = megatron::DropTrainingState(common_);
+    for (const uint32_t i : model_.state_objects) leave(source_.objects[i].name, ObjectBytes(source_, i));
+    const auto removed = Carries() ? megatron::DropRunState(common_) : megatron::DropTrainingState(common_);
     for (const std::string& name : removed) left_out_.Add(Cat("common_state.", name), 0);
-    if (!model_.state_tensors.empty() || !model_.state_objects.empty() || !removed.empty()) {
-      Note("optimizer, rng and rerun state is left out: load the result with --no-load-optim --no-load-rng, or with --finetune");
+    if (left || !removed.empty()) {
+      Note(Carries() ? "rng and rerun state is left out: load the result with --no-load-rng"
+                     : "optimizer, rng and rerun state is left out: load the result with --no-load-optim --no-load-rng, or with --finetune");
     }
     if (step_.extra_state == RetargetStep::ExtraState::kDrop) Note("extra states are left out: load the result with --dist-ckpt-strictness log_unexpected");
   }
@@ -300,6 +337,8 @@ class Retargeter {
   SourceModel model_;
   bool hybrid_ = false;  // what the source is
   std::vector<ModelLayer> target_;
+  std::vector<SourceModel> planes_;  // of the optimizer state, when it is carried over
+  std::vector<std::vector<ModelLayer>> plane_targets_;
   EmitOptions emit_;
   std::optional<FreshMamba> fresh_;
   std::vector<uint64_t> dropped_layers_;

@@ -22,11 +22,13 @@ bool IsState(KeyClass key_class) {
 
 class Reader {
  public:
-  Reader(const View& view, std::vector<plan::Finding>& findings) : view_(view), findings_(findings) {}
+  // Reads the keys that begin with `plane`; with an empty one, all that are not state.
+  Reader(const View& view, std::string_view plane, uint64_t plane_layers, std::vector<plan::Finding>& findings)
+      : view_(view), plane_(plane), plane_layers_(plane_layers), findings_(findings) {}
 
   SourceModel Read() {
     for (uint32_t i = 0; i < view_.tensors.size(); ++i) SortTensor(i);
-    for (uint32_t i = 0; i < view_.objects.size(); ++i) SortObject(i);
+    for (uint32_t i = 0; i < view_.objects.size() && plane_.empty(); ++i) SortObject(i);
     Report("retarget.unmapped", " entries belong to no part of a model that is known, and are neither mapped nor dropped: ", unmapped_);
     CheckPrefixes();
     CheckLayout();
@@ -42,7 +44,8 @@ class Reader {
 
   void SortTensor(uint32_t i) {
     const std::string& name = view_.tensors[i].name;
-    if (IsState(megatron::Classify(name))) {
+    if (!StartsWith(name, plane_)) return;
+    if (plane_.empty() && IsState(megatron::Classify(name))) {
       out_.state_tensors.push_back(i);
     } else if (const auto entry = Parse(i, name)) {
       if (entry->key.part == ModelKey::Part::kLayer) {
@@ -68,13 +71,13 @@ class Reader {
 
   // The key after its prefix; nullopt, and noted, when it is no key of a model.
   std::optional<Entry> Parse(uint32_t index, const std::string& name) {
-    const auto prefix = megatron::WrapperPrefix(name);
+    const auto prefix = megatron::WrapperPrefix(std::string_view(name).substr(plane_.size()));
     if (!prefix) {
       unmapped_.push_back(name);
       return std::nullopt;
     }
-    prefixes_.insert(std::string(*prefix));
-    prefix_size_ = prefix->size();
+    prefixes_.insert(Cat(plane_, *prefix));
+    prefix_size_ = plane_.size() + prefix->size();
     const ModelKey key = megatron::ParseModelKey(std::string_view(name).substr(prefix_size_));
     if (key.part == ModelKey::Part::kOther) {
       unmapped_.push_back(name);
@@ -129,9 +132,9 @@ class Reader {
   std::optional<uint64_t> IndexedLayers() {
     std::set<uint64_t> numbers;
     for (const Entry& entry : layer_tensors_) numbers.insert(*entry.key.layer);
-    const uint64_t count = numbers.size();
-    if (*numbers.rbegin() != count - 1) {
-      Add("retarget.layer_count", Cat(count, " layers have keys, but the last one is ", *numbers.rbegin(), "; expected 0 to ", count - 1, " without a gap"));
+    const uint64_t count = plane_.empty() ? numbers.size() : plane_layers_;
+    if (plane_.empty() ? *numbers.rbegin() != count - 1 : *numbers.rbegin() >= count) {
+      Add("retarget.layer_count", Cat(numbers.size(), " layers have keys ", plane_, "decoder.layers.N., the last one is ", *numbers.rbegin(), "; expected 0 to ", count - 1, plane_.empty() ? " without a gap" : ""));
       return std::nullopt;
     }
     return CheckedCount(count);
@@ -181,6 +184,8 @@ class Reader {
   void Add(const char* id, std::string message) { findings_.push_back(ErrorFinding(id, std::move(message))); }
 
   const View& view_;
+  const std::string_view plane_;
+  const uint64_t plane_layers_;
   std::vector<plan::Finding>& findings_;
   SourceModel out_;
   std::set<std::string> prefixes_;
@@ -196,7 +201,11 @@ bool ModelLayer::Has(std::string_view module) const {
   return at != tensors.end() && StartsWith(at->first, module) && (at->first.size() == module.size() || at->first[module.size()] == '.');
 }
 
-SourceModel ReadSourceModel(const View& view, std::vector<plan::Finding>& findings) { return Reader(view, findings).Read(); }
+SourceModel ReadSourceModel(const View& view, std::vector<plan::Finding>& findings) { return Reader(view, "", 0, findings).Read(); }
+
+SourceModel ReadPlane(const View& view, const std::string& plane, uint64_t layers, std::vector<plan::Finding>& findings) {
+  return Reader(view, plane, layers, findings).Read();
+}
 
 char SymbolOfLayer(const ModelLayer& layer) {
   const bool attention = layer.Has("self_attention.linear_qkv"), moe = layer.Has("mlp.router"), mlp = moe || layer.Has("mlp.linear_fc1");

@@ -49,6 +49,10 @@ struct SourceModel {
 // What stands against reading the keys as a model goes to `findings`; the result is complete when nothing does.
 SourceModel ReadSourceModel(const View& view, std::vector<plan::Finding>& findings);
 
+// The same of the tensors whose names begin with `plane` ("optimizer.state.exp_avg."): a copy of the model's keys behind it. The result's prefix has it too.
+// Layers that are keyed one by one are those of a model of `layers` layers; some may have no tensor.
+SourceModel ReadPlane(const View& view, const std::string& plane, uint64_t layers, std::vector<plan::Finding>& findings);
+
 // The symbol of the hybrid layer that these tensors make: * - E M G D +; 'A' for attention and MLP in one (a GPT layer), '?' for anything else.
 char SymbolOfLayer(const ModelLayer& layer);
 

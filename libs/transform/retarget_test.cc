@@ -271,6 +271,25 @@ TEST(Retarget, FreshMambaShapes) {
   EXPECT_EQ(norm->fill.low, 0);
 }
 
+TEST(Retarget, OptimizerStateMustCopyTheModel) {
+  RetargetStep step = Step(To::kHybrid, "*-*-");
+  step.optimizer = RetargetStep::Optimizer::kCarry;
+  const std::string plane = "optimizer.state.exp_avg.";
+  const auto model = [&] {
+    ModelBuilder out = Stacked();
+    out.Tensor(plane + "decoder.layers.mlp.linear_fc1.weight", {2, 32, 8}, DType::kF32);
+    return out;
+  };
+  EXPECT_EQ(Ids(model().Build(), step), "");
+  EXPECT_EQ(Ids(Stacked().Build(), step), "retarget.no_optimizer");
+  EXPECT_EQ(Ids(model().Tensor(plane + "decoder.layers.mlp.linear_fc1.bias", {2, 32}).Build(), step), "retarget.optimizer_mismatch");
+  EXPECT_EQ(Ids(model().Tensor(plane + "output_layer.weight", {15, 8}).Build(), step), "retarget.optimizer_mismatch");
+  EXPECT_EQ(Ids(Stacked().Tensor(plane + "decoder.layers.mlp.linear_fc1.weight", {3, 32, 8}).Build(), step), "retarget.optimizer_mismatch");
+  EXPECT_EQ(Ids(model().Tensor(plane + "other.weight", {2}).Build(), step), "retarget.unmapped");
+  EXPECT_EQ(Ids(model().Tensor("optimizer.distributed.dp_group_idx_0.param", {99}).Build(), step), "retarget.optimizer_format");
+  EXPECT_EQ(Ids(model().Object("optimizer.distributed.dp_group_idx_0.optimizer/shard_0_1").Build(), step), "retarget.optimizer_format");
+}
+
 TEST(Retarget, UnsupportedFormats) {
   View dcp = Stacked().Build();
   dcp.format = checkpoint::Format::kDcp;

@@ -311,9 +311,47 @@ TEST_F(RetargetFixtures, ArchitecturesWithoutACounterpartAreRefused) {
   };
   for (const auto& c : cases) EXPECT_EQ(Refusal(PathOf(c.folder), Step(To::kHybrid, c.pattern)), c.ids) << c.folder << " " << c.pattern;
   EXPECT_EQ(Refusal(PathOf("gpt_dense_stacked"), Step(To::kHybrid)), "retarget.pattern_required");
-  RetargetStep carry = Step(To::kHybrid, "*-*-*-");
+}
+
+// Every tensor, those of the optimizer too.
+State WholeStateOf(const std::string& path) {
+  State out;
+  const auto opened = Checkpoint::Open(path);
+  for (const dcp::Tensor& tensor : opened->tensors()) out[tensor.name] = run::ReadTensor(*opened, tensor);
+  return out;
+}
+
+TEST_F(RetargetFixtures, OptimizerStateIsCarriedLikeTheWeights) {
+  int count = 0;
+  for (const char* folder : {"window_full", "full_nodistopt"}) {
+    for (const char* pattern : {"*-*-", "M*-*-"}) {
+      SCOPED_TRACE(Cat(folder, " ", pattern));
+      RetargetStep there = Step(To::kHybrid, pattern), back = Step(To::kGpt);
+      there.optimizer = back.optimizer = RetargetStep::Optimizer::kCarry;
+      there.mamba = {.d_model = {}, .d_state = 4, .n_groups = 2, .head_dim = 4, .d_conv = {}, .expand = {}};
+      back.drop_ssm = true;
+      const std::string hybrid = Convert(PathOf(folder), there, Cat("hybrid", count));
+      EXPECT_EQ(LeftOut("optimizer"), 0u);
+      EXPECT_EQ(LeftOut("rng"), 1u);
+      const State source = WholeStateOf(PathOf(folder)), carried = WholeStateOf(hybrid);
+      const uint64_t shift = pattern[0] == 'M' ? 1 : 0;
+      for (const char* plane : {"", "optimizer.state.exp_avg.", "optimizer.state.exp_avg_sq."}) {
+        const std::string rows = Cat(plane, "decoder.layers.", shift + 1, ".mlp.linear_fc2.weight"), next = Cat(plane, "decoder.layers.", shift + 3, ".mlp.linear_fc2.weight");
+        ASSERT_EQ(carried.count(rows) + carried.count(next), 2u) << rows;
+        EXPECT_EQ(carried.at(rows).bytes + carried.at(next).bytes, source.at(Cat(plane, "decoder.layers.mlp.linear_fc2.weight")).bytes) << rows;
+        EXPECT_EQ(carried.count(Cat(plane, "decoder.final_norm.weight")), 1u);
+      }
+      const checkpoint::CommonState common = checkpoint::ReadCommonState(*Checkpoint::Open(hybrid));
+      EXPECT_NE(common.object.graph.Find(common.dict, "optimizer"), pickle::kNoRef);
+      EXPECT_EQ(common.object.graph.Find(common.dict, "rerun_state_machine"), pickle::kNoRef);
+      ExpectSame(WholeStateOf(Convert(hybrid, back, Cat("gpt", count++))), source);
+    }
+  }
+  RetargetStep carry = Step(To::kHybrid, "*-*-");
   carry.optimizer = RetargetStep::Optimizer::kCarry;
-  EXPECT_EQ(Refusal(PathOf("gpt_dense_stacked"), carry), "retarget.optimizer");
+  EXPECT_EQ(Refusal(PathOf("full_dp_reshardable"), carry), "retarget.optimizer_format");
+  EXPECT_NE(message_.find("--dist-ckpt-optim-fully-reshardable"), std::string::npos) << message_;
+  EXPECT_EQ(Refusal(PathOf("window"), carry), "retarget.no_optimizer");
 }
 
 TEST_F(RetargetFixtures, OptimizerRngAndRerunStateIsLeftOut) {

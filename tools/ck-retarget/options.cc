@@ -157,7 +157,7 @@ cli::Command CommandLine() {
       .description =
           "Adds the step \"retarget\" to a plan and prints it; with --output carries the plan out. A GPT layer becomes an attention layer (*) and an MLP (-) or MoE (E) "
           "layer of the Hybrid model; the i-th of each belongs to GPT layer i. Every weight keeps its bits.\n\n"
-          "Optimizer, rng and rerun state is left out.",
+          "Optimizer, rng and rerun state is left out; --with-optimizer carries moments and fp32 masters over.",
       .operands = {.name = "PLAN", .min_count = 0, .max_count = 1},
       .options = cli::Concat({TargetRows(), MambaRows(), ShowRows(), cli::ViewOptions(), InputRows(), {cli::OutputOption({"--save-dir"})}, cli::CarryOutOptions()}),
       .examples = {"ck-retarget --to hybrid --pattern '*-*-*-*-' --input GPT --output HYBRID", "ck-ls RUN --latest | ck-retarget --to gpt | ck-publish OUT", "ck-retarget --explain --pattern '*-*-|*-*-'"},
