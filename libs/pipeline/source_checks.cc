@@ -95,11 +95,17 @@ void ForEachTensorRead(const transform::View& view, Visit visit) {
 }  // namespace
 
 void CheckSourceCoverage(const transform::View& view) {
-  ForEachTensorRead(view, [](const Checkpoint& input, const dcp::Tensor& tensor) {
+  // What was checked last. Equal layouts follow one another in a merge, and are checked once.
+  Dims shape;
+  std::vector<Box> checked;
+  ForEachTensorRead(view, [&](const Checkpoint& input, const dcp::Tensor& tensor) {
     std::vector<Box> boxes;
     for (const dcp::Chunk& chunk : tensor.chunks) boxes.push_back(chunk.box);
+    if (tensor.shape == shape && boxes == checked) return;
     const auto faults = CheckCoverage(tensor.shape, boxes, 1);
     if (!faults.empty()) ThrowFault(input, tensor, faults[0]);
+    shape = tensor.shape;
+    checked = std::move(boxes);
   });
 }
 

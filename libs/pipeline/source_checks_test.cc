@@ -44,6 +44,25 @@ TEST(SourceChecks, ChunksMustTileWhatIsRead) {
   }
 }
 
+TEST(SourceChecks, EveryInputOfASumIsLookedAt) {
+  const fs::TestDirectory directory;
+  const Box top{{0, 0}, {2, 6}}, bottom{{2, 0}, {2, 6}};
+  const auto open = [&](const std::string& name, const Dims& shape) {
+    return TinyCheckpoint(directory / name).Tensor("decoder.weight", DType::kBF16, shape, {top, bottom}).Open();
+  };
+  const auto whole = open("whole", {4, 6}), larger = open("larger", {5, 6});
+  for (const bool damaged : {false, true}) {
+    transform::View view = transform::CopyView(whole, {});
+    view.inputs.push_back(damaged ? larger : whole);
+    view.leaves[0].terms.push_back({.input = 1, .weight = 1});
+    if (damaged) {
+      EXPECT_THROW(CheckSourceCoverage(view), Error);
+    } else {
+      EXPECT_NO_THROW(CheckSourceCoverage(view));
+    }
+  }
+}
+
 TEST(SourceChecks, EachMissingOrShortFileIsAFinding) {
   const fs::TestDirectory directory;
   const auto findings_after = [&](const std::string& name, auto damage) {
