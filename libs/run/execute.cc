@@ -115,10 +115,16 @@ class OutputFiles {
   fs::OutputFile& Get(uint32_t file) {
     Slot& slot = slots_[file];
     std::call_once(slot.once, [&] {
-      slot.file = fs::OutputFile::Create(fs::JoinPath(directory_, layout_.files[file].name));
-      slot.file->Allocate(layout_.files[file].size_bytes);
-      if (!layout_.files[file].header.empty()) slot.file->WriteAt(0, layout_.files[file].header);
+      // A failure is kept: a thread that tried again would find the file there, and hide why there is none to write to.
+      try {
+        slot.file = fs::OutputFile::Create(fs::JoinPath(directory_, layout_.files[file].name));
+        slot.file->Allocate(layout_.files[file].size_bytes);
+        if (!layout_.files[file].header.empty()) slot.file->WriteAt(0, layout_.files[file].header);
+      } catch (...) {
+        slot.failure = std::current_exception();
+      }
     });
+    if (slot.failure) std::rethrow_exception(slot.failure);
     return *slot.file;
   }
 
@@ -135,6 +141,7 @@ class OutputFiles {
   struct Slot {
     std::once_flag once;
     std::unique_ptr<fs::OutputFile> file;
+    std::exception_ptr failure;  // of making it
     std::atomic<uint64_t> items_left{0};
   };
   const Layout& layout_;

@@ -186,6 +186,22 @@ TEST(Execute, AFailedWriteReachesTheCaller) {
   }
 }
 
+// Every thread waits for the same file; none may try again and report that it exists.
+TEST(Execute, AFileThatCannotBeMadeIsOneErrorInEveryThread) {
+  const View view = ViewOf({CopyLeaf(kProj, {3, 24, 32})}, {{.name = "t", .dtype = DType::kF32, .shape = {3, 24, 32}, .chunks = {Box::Whole({3, 24, 32})}, .pieces = {Piece::Whole(0, {3, 24, 32})}}});
+  const Layout layout = LayOutDcp(view);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    const fs::TestDirectory scratch;
+    const fs::ScopedFault fault(fs::Operation::kAllocate, 1, ENOSPC);
+    try {
+      Execute(view, layout, scratch.path(), {.threads = 8, .durability = fs::Durability::kNoSync, .tile_bytes = 100, .stop_requested = {}, .progress = {}});
+      FAIL();
+    } catch (const Error& error) {
+      ASSERT_EQ(error.id(), "fs.no_space");
+    }
+  }
+}
+
 TEST(Execute, StopsWhenAsked) {
   const View view = ViewOf({CopyLeaf(kProj, {3, 24, 32})}, {{.name = "t", .dtype = DType::kF32, .shape = {3, 24, 32}, .chunks = {Box::Whole({3, 24, 32})}, .pieces = {Piece::Whole(0, {3, 24, 32})}}});
   const fs::TestDirectory scratch;
