@@ -1,11 +1,24 @@
 #include "libs/huggingface/derive_parts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "libs/base/text.h"
 
 namespace ck::huggingface {
 namespace {
+
+// Megatron multiplies by (0.1 mscale ln factor + 1) / (0.1 all_dim ln factor + 1). transformers does so when neither is 0, else it takes 1 and 0.
+void SetMscale(double mscale, double all_dim, RopeScaling& out) {
+  if (mscale != 0 && all_dim != 0) {
+    out.mscale = mscale;
+    out.mscale_all_dim = all_dim;
+  } else if (mscale != 1 || all_dim != 0) {
+    const double logarithm = *out.factor > 1 ? std::log(*out.factor) : 0;
+    out.attention_factor = (0.1 * mscale * logarithm + 1) / (0.1 * all_dim * logarithm + 1);
+    if (all_dim != 0) out.mscale_all_dim = all_dim;  // DeepSeek's softmax reads it
+  }
+}
 
 // MLATransformerConfig's defaults, which hold where a file does not have the argument.
 RopeScaling LatentYarn(const ArgFields& args) {
@@ -15,8 +28,7 @@ RopeScaling LatentYarn(const ArgFields& args) {
   out.original_max_positions = args.Uint("original_max_position_embeddings").value_or(4096);
   out.beta_fast = args.Double("beta_fast").value_or(32);
   out.beta_slow = args.Double("beta_slow").value_or(1);
-  out.mscale = args.Double("mscale").value_or(1);
-  out.mscale_all_dim = args.Double("mscale_all_dim").value_or(0);
+  SetMscale(args.Double("mscale").value_or(1), args.Double("mscale_all_dim").value_or(0), out);
   return out;
 }
 
@@ -28,8 +40,7 @@ RopeScaling GptYarn(const ArgFields& args) {
   out.original_max_positions = args.Size("yarn_original_max_position_embeddings");
   out.beta_fast = args.Double("yarn_beta_fast");
   out.beta_slow = args.Double("yarn_beta_slow");
-  out.mscale = args.Double("yarn_mscale");
-  out.mscale_all_dim = args.Double("yarn_mscale_all_dim");
+  SetMscale(args.Double("yarn_mscale").value_or(1), args.Double("yarn_mscale_all_dim").value_or(0), out);
   if (args.Has("yarn_correction_range_round_to_int")) out.truncate = args.Flag("yarn_correction_range_round_to_int");
   return out;
 }
