@@ -34,5 +34,3 @@ CASES = [
     Case(Model("moe_shared_stacked", torch.float32, experts=3, tied=True, settings=SHARED), "*E|*E"),
 ]
 BY_NAME = {case.model.name: case for case in CASES}
-
-MAMBA = dict(mamba_state_dim=10, mamba_head_dim=8, mamba_num_groups=2)  # inner size 2 * hidden = 32, 4 heads

@@ -11,6 +11,8 @@ import tempfile
 
 import torch
 
+import compare
+
 ITERATIONS = (100, 200, 300)
 
 
@@ -35,12 +37,16 @@ class Model:
     pattern: str | None = None
 
 
+MAMBA = (("mamba_state_dim", 10), ("mamba_head_dim", 8), ("mamba_num_groups", 2))  # inner size twice the hidden size, 4 heads
+
 MODELS = [
     Model("moe_stacked_bf16", torch.bfloat16, experts=3),
     Model("moe_mixed_per_layer_bf16", torch.bfloat16, experts=3, moe_layers=(0, 1)),
     Model("dense_per_layer_fp32", torch.float32, per_layer=True, tied=True),
     Model("dense_tp2_pp2_fp16", torch.float16, tensor_parallel=2, pipeline_parallel=2),
     Model("dense_tensor_extra_state_bf16", torch.bfloat16, tensor_extra_state=True),
+    Model("hybrid_mamba_bf16", torch.bfloat16, pattern="M*-M*-", settings=MAMBA),
+    Model("hybrid_moe_mamba_fp32", torch.float32, experts=3, pattern="*EM", settings=MAMBA),
     Model("any_bits_bf16", torch.bfloat16, any_bits=True),
     Model("any_bits_fp16", torch.float16, any_bits=True),
     Model("any_bits_fp32", torch.float32, any_bits=True),
@@ -74,6 +80,9 @@ def build(model, dtype=None):
     if model.pattern:
         import hybrid_cpu
         gpt = hybrid_cpu.model(settings, model.pattern, model.tied)
+        for name, parameter in gpt.named_parameters():
+            if name.split(".")[-1] in compare.KEPT_IN_FP32:  # a merge to `dtype` leaves them as they are
+                parameter.data = parameter.data.to(model.dtype)
     else:
         gpt = megatron_cpu.model(settings, model.tied)
     extra = {}

@@ -9,9 +9,9 @@ import torch
 
 import by_hand
 import compare
-import retarget_cases
 import sources
-from retarget_cases import BY_NAME, CASES, MAMBA
+from retarget_cases import BY_NAME, CASES
+from sources import MAMBA
 from test_merge import bytes_of, chunks_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.model.name)
@@ -135,7 +135,7 @@ def test_fresh_mamba_layers_load_strictly(name, pattern, dtype, saved, read, meg
     model = dataclasses.replace(BY_NAME[name].model, dtype=dtype)
     path, = saved(model, 100)
     retarget(ck, path, tmp_path / "HYBRID", f"--to hybrid --pattern '{pattern}' --mamba-d-state 10 --mamba2-n-groups 2 --mamba2-head-dim 8 --seed 5")
-    hybrid = dataclasses.replace(model, pattern=pattern, settings=(*model.settings, *MAMBA.items()))
+    hybrid = dataclasses.replace(model, pattern=pattern, settings=(*model.settings, *MAMBA))
     _, built, _ = sources.build(hybrid)
     pieces, common = megatron.load_strictly(tmp_path / "HYBRID", built)
 
@@ -167,7 +167,7 @@ def test_fresh_mamba_layers_load_strictly(name, pattern, dtype, saved, read, meg
 
 def test_mamba_layers_of_megatron_are_dropped_when_asked(saved, read, megatron, ck, tmp_path):
     model = BY_NAME["dense_stacked"].model
-    path, = saved(dataclasses.replace(model, pattern="M*-M*-", settings=tuple(MAMBA.items())), 100)
+    path, = saved(dataclasses.replace(model, pattern="M*-M*-", settings=MAMBA), 100)
     retarget(ck, path, tmp_path / "GPT", "--to gpt --drop-ssm --transformer-impl local")
     megatron.load_strictly(tmp_path / "GPT", sources.build(model)[1])
     kept = {key: tensor for key, tensor in compare.only_tensors(read(path)).items() if ".mixer." not in key}
