@@ -4,7 +4,7 @@ import dataclasses
 
 import torch
 
-from megatron_cpu import POSITIONS, ROTARY_BASE, VOCABULARY
+from megatron_cpu import POSITIONS, ROTARY_BASE, VOCABULARY, squared_relu
 from sources import Model
 
 
@@ -22,10 +22,6 @@ class Architecture:
                       vocab_size=VOCABULARY - 1, rope_theta=float(ROTARY_BASE), tie_word_embeddings=self.model.tied, torch_dtype="float32",
                       bos_token_id=1, eos_token_id=2, pad_token_id=0)
         return {name: value for name, value in {**common, **self.config}.items() if value is not None}
-
-
-def squared_relu(x):
-    return torch.relu(x).square()
 
 
 def _model(name, settings=(), **more):
@@ -69,3 +65,6 @@ ARCHITECTURES = [
                       norm_topk_prob=True, routed_scaling_factor=1.5, scoring_func="sigmoid", topk_method="noaux_tc",
                       rope_interleave=True, num_nextn_predict_layers=0)),
 ]
+ARCHITECTURES += [dataclasses.replace(architecture, model=dataclasses.replace(architecture.model, name=f"{architecture.model.name}_engine_names", engine_names=True))
+                  for architecture in ARCHITECTURES if architecture.model.name in ("qwen2_moe", "qwen3_moe_mixed", "deepseek_v3")]
+BY_NAME = {architecture.model.name: architecture for architecture in ARCHITECTURES}

@@ -55,6 +55,7 @@ def _mlp(fc1, fc2, prefix, gated, names=("gate_proj", "up_proj", "down_proj")):
 
 LATENT = {"linear_q_proj.weight": "q_proj.weight", "linear_q_down_proj.weight": "q_a_proj.weight", "q_layernorm.weight": "q_a_layernorm.weight",
           "linear_q_up_proj.weight": "q_b_proj.weight", "linear_kv_down_proj.weight": "kv_a_proj_with_mqa.weight",
+          "linear_q_up_proj.layer_norm_weight": "q_a_layernorm.weight", "linear_kv_up_proj.layer_norm_weight": "kv_a_layernorm.weight",
           "kv_layernorm.weight": "kv_a_layernorm.weight", "linear_kv_up_proj.weight": "kv_b_proj.weight", "linear_proj.weight": "o_proj.weight"}
 
 

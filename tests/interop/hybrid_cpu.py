@@ -26,17 +26,13 @@ def _no_kernel(*args, **kwargs):
     raise RuntimeError("Mamba layers cannot run without mamba_ssm")
 
 
-def _stand_in_for_mamba_ssm():
-    members = {"mamba_ssm": {}, "mamba_ssm.ops": {}, "mamba_ssm.ops.triton": {},
-               "mamba_ssm.ops.triton.layernorm_gated": {"RMSNorm": _GatedNorm},
-               "mamba_ssm.ops.triton.ssd_combined": {"mamba_chunk_scan_combined": _no_kernel, "mamba_split_conv1d_scan_combined": _no_kernel}}
-    for name, content in members.items():
-        module = sys.modules.setdefault(name, types.ModuleType(name))
-        module.__spec__, module.__path__ = importlib.machinery.ModuleSpec(name, None), []
-        vars(module).update(content)
-
-
-_stand_in_for_mamba_ssm()
+_STAND_INS = {"mamba_ssm": {}, "mamba_ssm.ops": {}, "mamba_ssm.ops.triton": {},
+              "mamba_ssm.ops.triton.layernorm_gated": {"RMSNorm": _GatedNorm},
+              "mamba_ssm.ops.triton.ssd_combined": {"mamba_chunk_scan_combined": _no_kernel, "mamba_split_conv1d_scan_combined": _no_kernel}}
+for _name, _members in _STAND_INS.items():
+    sys.modules[_name] = types.ModuleType(_name)
+    sys.modules[_name].__spec__, sys.modules[_name].__path__ = importlib.machinery.ModuleSpec(_name, None), []
+    vars(sys.modules[_name]).update(_members)
 
 from megatron.core import parallel_state
 from megatron.core.fusions.fused_bias_dropout import get_bias_dropout_add
@@ -50,6 +46,9 @@ from megatron.core.tensor_parallel.layers import ColumnParallelLinear, RowParall
 from megatron.core.transformer.spec_utils import ModuleSpec
 from megatron.core.transformer.torch_norm import WrappedTorchNorm
 from megatron.core.transformer.transformer_layer import TransformerLayer, TransformerLayerSubmodules
+
+for _name in _STAND_INS:
+    del sys.modules[_name]  # transformers would find them, and it computes without kernels
 
 hybrid_block.TENorm = WrappedTorchNorm
 

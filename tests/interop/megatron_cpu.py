@@ -5,6 +5,7 @@ entry with `if __name__ == "__main__":`, for saving may start worker processes t
 """
 
 import contextlib
+import dataclasses
 import os
 import warnings
 import zlib
@@ -20,6 +21,7 @@ torch.cuda.current_device = lambda: torch.device("cpu")
 torch.cuda.synchronize = lambda *args, **kwargs: None
 
 from megatron.core import dist_checkpointing, parallel_state
+from megatron.core.activations import squared_relu
 from megatron.core.dist_checkpointing.dict_utils import nested_values
 from megatron.core.dist_checkpointing.mapping import ShardedObject, ShardedTensor, apply_factories
 from megatron.core.dist_checkpointing.validation import StrictHandling
@@ -27,6 +29,7 @@ from megatron.core.models.gpt import GPTModel
 from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec, get_gpt_layer_local_spec
 from megatron.core.tensor_parallel import random as tensor_parallel_random
 from megatron.core.transformer import MLATransformerConfig, TransformerConfig
+from megatron.core.transformer.moe.moe_layer import MoELayer
 
 tensor_parallel_random.CudaRNGStatesTracker.fork = lambda self, name="": contextlib.nullcontext()
 
@@ -98,8 +101,11 @@ def layer_spec(settings, experts):
     return spec
 
 
-def model(settings, tied=False):
-    """This rank's part of a GPT, in the dtype of `settings` except router biases, which Megatron keeps in fp32."""
+def model(settings, tied=False, engine_names=False, vocabulary=VOCABULARY, rotary_base=ROTARY_BASE, **more):
+    """This rank's part of a GPT, in the dtype of `settings` except router biases, which Megatron keeps in fp32.
+
+    `engine_names`: it is stored under the names of Transformer Engine. `more` is handed to GPTModel.
+    """
     if isinstance(settings.moe_layer_freq, list):
         spec = get_gpt_decoder_block_spec(settings, use_transformer_engine=False, normalization=settings.normalization)
         if settings.multi_latent_attention:
@@ -107,10 +113,40 @@ def model(settings, tied=False):
                 layer.submodules.self_attention.submodules.core_attention = LatentAttention
     else:
         spec = layer_spec(settings, settings.num_moe_experts)
-    return finish(GPTModel(settings, spec, VOCABULARY, max_sequence_length=POSITIONS, position_embedding_type="rope",
-                           rotary_base=ROTARY_BASE, share_embeddings_and_output_weights=tied,
-                           pre_process=parallel_state.is_pipeline_first_stage(),
-                           post_process=parallel_state.is_pipeline_last_stage()))
+    gpt = GPTModel(settings, spec, vocabulary, max_sequence_length=POSITIONS, position_embedding_type="rope",
+                   rotary_base=rotary_base, share_embeddings_and_output_weights=tied,
+                   pre_process=parallel_state.is_pipeline_first_stage(), post_process=parallel_state.is_pipeline_last_stage(), **more)
+    if engine_names:
+        for layer in gpt.decoder.layers:
+            layer.submodules_config = dataclasses.replace(layer.submodules_config, sharded_state_dict_keys_map=_engine_names(layer))
+    return finish(gpt)
+
+
+def _engine_names(layer):
+    """Transformer Engine fuses a norm with the linear after it and names it so; the norm of experts has no such linear."""
+    if layer.config.multi_latent_attention:
+        names = {f"self_attention.{part}_layernorm.": f"self_attention.linear_{part}_up_proj.layer_norm_" for part in ("q", "kv")}
+    else:
+        names = {"input_layernorm.": "self_attention.linear_qkv.layer_norm_"}
+    return names if isinstance(layer.mlp, MoELayer) else {**names, "pre_mlp_layernorm.": "mlp.linear_fc1.layer_norm_"}
+
+
+def model_of(args, dtype=torch.float32):
+    """The GPT that training builds when it has nothing but a checkpoint's arguments."""
+    latent = args.multi_latent_attention
+    machine = ("params_dtype", "pipeline_dtype", "bf16", "fp16", "moe_token_dispatcher_type", "moe_grouped_gemm", "num_layers")
+    names = [field.name for field in dataclasses.fields(MLATransformerConfig if latent else TransformerConfig)]
+    same = {name: getattr(args, name) for name in names
+            if getattr(args, name, None) is not None and name not in machine and not name.endswith("parallel_size")}
+    groups = args.num_query_groups if args.group_query_attention else args.num_attention_heads
+    activation = torch.nn.functional.silu if args.swiglu else squared_relu if args.squared_relu else torch.nn.functional.gelu
+    settings = config(dtype, args.num_layers, **{
+        **same, "num_moe_experts": args.num_experts, "gated_linear_unit": args.swiglu, "activation_func": activation,
+        "layernorm_epsilon": args.layernorm_epsilon if hasattr(args, "layernorm_epsilon") else args.norm_epsilon,
+        "moe_token_dispatcher_type": "allgather", **({} if latent else {"num_query_groups": groups})})
+    return model(settings, not args.untie_embeddings_and_output_weights, vocabulary=args.padded_vocab_size,
+                 rotary_base=args.rotary_base, rotary_percent=args.rotary_percent, rope_scaling=getattr(args, "use_rope_scaling", False),
+                 rope_scaling_factor=getattr(args, "rope_scaling_factor", 8.0))
 
 
 def finish(built):
@@ -179,7 +215,6 @@ def arguments(settings, iteration, tied=False, **more):
     Most arguments have the name of the config's field; those of the model that have another name are listed here.
     """
     import argparse
-    import dataclasses
     import signal
     import types
     import numpy
@@ -194,7 +229,7 @@ def arguments(settings, iteration, tied=False, **more):
         num_attention_heads=settings.num_attention_heads, group_query_attention=settings.num_query_groups != settings.num_attention_heads,
         num_query_groups=settings.num_query_groups, kv_channels=settings.kv_channels, normalization=settings.normalization,
         norm_epsilon=settings.layernorm_epsilon, swiglu=settings.gated_linear_unit,
-        squared_relu=settings.activation_func.__name__ == "squared_relu", add_bias_linear=settings.add_bias_linear,
+        squared_relu=settings.activation_func is squared_relu, add_bias_linear=settings.add_bias_linear,
         add_qkv_bias=settings.add_qkv_bias, qk_layernorm=settings.qk_layernorm, position_embedding_type="rope",
         rotary_base=ROTARY_BASE, rotary_percent=1.0, max_position_embeddings=POSITIONS, seq_length=POSITIONS,
         vocab_size=VOCABULARY - 1, padded_vocab_size=VOCABULARY, make_vocab_size_divisible_by=2,
@@ -219,18 +254,33 @@ def save(path, state, iteration, args, integrity=False, **common):
                             path, verify_integrity=integrity)
 
 
-def load_strictly(path, gpt, per_layer=False, extra=None):
+def load_common(path):
+    """What is stored beside the tensors: args, iteration, ..."""
+    return dist_checkpointing.load_common_state_dict(path)
+
+
+def load_strictly(path, gpt, per_layer=False, extra=None, extra_states=True):
     """Loads with Megatron's loader into `gpt` (or a hybrid) and the sharded entries `extra`; raises when a key is missing or not asked for.
 
+    Without `extra_states`, those may be missing or too many, and nothing else.
     Gives the pieces that this rank now holds, {key: [(place in the whole, tensor)]}, and the common state.
     """
     extra = extra or {}
-    loaded = dist_checkpointing.load({"model": {**sharded(gpt, per_layer), **extra}}, path, strict=StrictHandling.RAISE_ALL)
+    wanted = {"model": {**sharded(gpt, per_layer), **extra}}
+    if extra_states:
+        loaded = dist_checkpointing.load(wanted, path, strict=StrictHandling.RAISE_ALL)
+    else:
+        loaded, *mismatched = dist_checkpointing.load(wanted, path, strict=StrictHandling.RETURN_ALL)
+        wrong = [key for keys in mismatched for key in keys if "_extra_state" not in key and not key.startswith("common_state")]
+        if wrong:
+            raise RuntimeError(f"missing or not asked for: {wrong}")
     weights = dict(loaded["model"])
     pieces = {}
     for name, entry in extra.items():
         pieces[entry.key] = [(entry.global_slice(), weights.pop(name))]
-    gpt.load_state_dict(weights, strict=True)
+    lacking = gpt.load_state_dict(weights, strict=extra_states)
+    if any(not name.endswith("_extra_state") for names in lacking for name in names):
+        raise RuntimeError(f"{lacking}")
     for shard in shards(sharded(gpt, per_layer)):
         pieces.setdefault(shard.key, []).append((shard.global_slice(), shard.data))
     return pieces, {name: value for name, value in loaded.items() if name != "model"}

@@ -13,6 +13,12 @@ class Case:
     pattern: str
 
     @property
+    def back(self):
+        """Options that make the model again of its hybrid."""
+        per_layer = self.model.per_layer or isinstance(self.model.moe_layers, tuple)
+        return f"--to gpt{' --per-layer' if per_layer else ''}{'' if self.model.engine_names else ' --transformer-impl local'}"
+
+    @property
     def hybrid(self):
         """The hybrid that the model becomes, as one of Megatron's own."""
         return dataclasses.replace(self.model, name=f"{self.model.name}_hybrid", pattern=self.pattern)
@@ -30,6 +36,7 @@ CASES = [
     Case(Model("all_biases_stacked", torch.float32, settings=BIASED), "*-*-"),
     Case(Model("moe_stacked", torch.float32, experts=3), "*E*E"),
     Case(Model("moe_stacked_bf16", torch.bfloat16, experts=3), "*E*E"),
+    Case(Model("moe_engine_names", torch.float32, experts=3, engine_names=True), "*E*E"),
     Case(Model("moe_shared_per_layer", torch.float32, experts=3, moe_layers=(1, 1), settings=SHARED), "*E*E"),
     Case(Model("moe_shared_stacked", torch.float32, experts=3, tied=True, settings=SHARED), "*E|*E"),
 ]

@@ -20,7 +20,7 @@ ITERATIONS = (100, 200, 300)
 class Model:
     """A Megatron-Core GPT, or a hybrid when it has a `pattern`. `settings`: pairs of a field of Megatron's config and its value.
 
-    `any_bits`: weights are random bit patterns (NaNs, infinities, denormals), not random numbers.
+    `engine_names`: stored under the names of Transformer Engine. `any_bits`: weights are random bit patterns (NaNs, infinities, denormals), not random numbers.
     """
     name: str
     dtype: torch.dtype
@@ -35,6 +35,7 @@ class Model:
     layers: int = 2
     settings: tuple = ()
     pattern: str | None = None
+    engine_names: bool = False
 
 
 MAMBA = (("mamba_state_dim", 10), ("mamba_head_dim", 8), ("mamba_num_groups", 2))  # inner size twice the hidden size, 4 heads
@@ -84,7 +85,7 @@ def build(model, dtype=None):
             if name.split(".")[-1] in compare.KEPT_IN_FP32:  # a merge to `dtype` leaves them as they are
                 parameter.data = parameter.data.to(model.dtype)
     else:
-        gpt = megatron_cpu.model(settings, model.tied)
+        gpt = megatron_cpu.model(settings, model.tied, model.engine_names)
     extra = {}
     if model.tensor_extra_state:
         extra["extra"] = ShardedTensor.from_rank_offsets("decoder.layers.0.self_attention.core_attention._extra_state",

@@ -152,6 +152,18 @@ def test_megatron_and_transformers_say_the_same_of_a_model_converted_by_hand(arc
     torch.testing.assert_close(hugging_face.logits(converted, batch), said, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("architecture", [each for each in architectures.ARCHITECTURES if not each.model.engine_names], ids=lambda architecture: architecture.model.name)
+def test_a_model_built_from_saved_arguments_is_the_model_that_was_saved(architecture, saved, megatron):
+    """What `model_of` does, so that it can judge arguments that ck writes."""
+    path, = saved(architecture.model, 100)
+    _, gpt, _ = sources.build(architecture.model)
+    megatron.load_strictly(path, gpt, architecture.model.per_layer)
+    again = megatron.model_of(megatron.load_common(path)["args"])
+    megatron.load_strictly(path, again, architecture.model.per_layer)
+    batch = megatron.tokens()
+    assert compare.differences({"logits": megatron.logits(again, batch)}, {"logits": megatron.logits(gpt, batch)}) == []
+
+
 @pytest.mark.parametrize("folder", sorted(path.name for path in (RECORDED.parent / "fixtures" / "hf").iterdir() if path.is_dir()))
 def test_transformers_says_what_was_recorded_of_the_zoo(folder):
     """So that a deviation after a round trip is ours. The reader of directories finds what the list beside it names."""

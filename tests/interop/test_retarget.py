@@ -92,8 +92,7 @@ def test_a_hybrid_is_cut_as_megatron_cuts_it(case, saved, ck, tmp_path):
 def test_there_and_back_changes_no_bit(case, saved, read, megatron, ck, tmp_path):
     path, = saved(case.model, 100)
     retarget(ck, path, tmp_path / "HYBRID", f"--to hybrid --pattern '{case.pattern}'")
-    per_layer = case.model.per_layer or isinstance(case.model.moe_layers, tuple)
-    retarget(ck, tmp_path / "HYBRID", tmp_path / "BACK", f"--to gpt --transformer-impl local {'--per-layer' if per_layer else ''}")
+    retarget(ck, tmp_path / "HYBRID", tmp_path / "BACK", case.back)
     back, want = compare.read(tmp_path / "BACK"), read(path)
     assert compare.differences(compare.only_tensors(back), compare.only_tensors(want), any_nan=False) == []
     assert objects_of(tmp_path / "BACK") == objects_of(path)
@@ -108,8 +107,7 @@ def test_there_and_back_changes_no_bit(case, saved, read, megatron, ck, tmp_path
 @each_case
 def test_a_hybrid_by_megatron_becomes_a_gpt(case, saved, read, megatron, ck, tmp_path):
     path, = saved(case.hybrid, 100)
-    per_layer = case.model.per_layer or isinstance(case.model.moe_layers, tuple)
-    retarget(ck, path, tmp_path / "GPT", f"--to gpt --transformer-impl local {'--per-layer' if per_layer else ''}")
+    retarget(ck, path, tmp_path / "GPT", case.back)
     hybrid, gpt = sources.build(case.hybrid)[1], sources.build(case.model)[1]
     megatron.load_strictly(path, hybrid)
     megatron.load_strictly(tmp_path / "GPT", gpt, case.model.per_layer)

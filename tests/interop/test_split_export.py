@@ -13,11 +13,10 @@ import by_hand
 import compare
 import hugging_face
 import sources
-from architectures import ARCHITECTURES
+from architectures import ARCHITECTURES, BY_NAME
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "testdata" / "fixtures" / "megatron"
 NOT_YET = ("NemotronForCausalLM", "DeepseekV3ForCausalLM")  # ck-split --list does not have them
-BY_NAME = {architecture.model.name: architecture for architecture in ARCHITECTURES}
 
 each_architecture = pytest.mark.parametrize("architecture", [architecture for architecture in ARCHITECTURES if architecture.name not in NOT_YET],
                                             ids=lambda architecture: architecture.model.name)
