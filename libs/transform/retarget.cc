@@ -10,6 +10,7 @@
 #include "libs/megatron/model_args.h"
 #include "libs/megatron/model_keys.h"
 #include "libs/megatron/pattern.h"
+#include "libs/transform/loose_args.h"
 #include "libs/transform/retarget_emit.h"
 #include "libs/transform/retarget_mamba.h"
 #include "libs/transform/retarget_optimizer.h"
@@ -54,6 +55,7 @@ class Retargeter {
  private:
   static megatron::CommonDocument TakeCommon(View& view) {
     if (view.common) return std::move(*view.common);
+    if (view.format == checkpoint::Format::kFsdpDtensor) return ReadLooseArgs(view);
     megatron::CommonDocument empty;
     empty.root = empty.graph.NewDict();
     return empty;
@@ -63,12 +65,16 @@ class Retargeter {
   void Note(std::string note) { notes_.push_back(std::move(note)); }
 
   void CheckStep() {
-    if (source_.format != checkpoint::Format::kTorchDist) {
-      Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), "; this version converts torch_dist checkpoints"));
+    const bool fsdp = IsFsdp();
+    if (!fsdp && source_.format != checkpoint::Format::kTorchDist) {
+      Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), ", expected torch_dist or fsdp_dtensor"));
+    } else if (step_.format && (*step_.format == plan::Format::kFsdpDtensor) != fsdp) {
+      Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), "; this version does not change the format"));
     }
-    if (step_.format && *step_.format != plan::Format::kTorchDist) Add("retarget.unsupported_format", "this version writes torch_dist checkpoints only");
+    if (fsdp && Carries()) Add("retarget.optimizer_format", "this version does not carry the optimizer state of fsdp_dtensor over; without --with-optimizer the weights are converted");
   }
 
+  bool IsFsdp() const { return source_.format == checkpoint::Format::kFsdpDtensor; }
   bool Carries() const { return step_.optimizer == RetargetStep::Optimizer::kCarry; }
 
   // Calls visit(model, target layers) for the model and each plane of the optimizer state, which go the same way.
@@ -82,6 +88,7 @@ class Retargeter {
   void Convert() {
     const bool to_hybrid = step_.to == RetargetStep::To::kHybrid;
     if (to_hybrid == hybrid_) return KeepModel();
+    changed_ = true;
     CheckCrossing(model_, args_, step_.assume_compatible ? MissingArgs::kAccept : MissingArgs::kRefuse, findings_);
     if (to_hybrid) {
       ToHybrid();
@@ -115,7 +122,7 @@ class Retargeter {
       RenameFinalNorm(model, "decoder.final_norm.");
     });
     AddFreshLayers(map.mamba);
-    emit_.output_extra_state = OutputExtraState::kAdd;
+    if (!IsFsdp()) emit_.output_extra_state = OutputExtraState::kAdd;
     megatron::SetHybrid(common_, pattern.text, pattern.layers.size());
     if (fresh_) SetMambaSizes(args_, fresh_->sizes);
     RecordProvenance("gpt-to-hybrid", pattern.text);
@@ -153,8 +160,10 @@ class Retargeter {
     fresh.seed = FillSeed(step_.seed);
     if (args_.IsSet("layernorm_zero_centered_gamma") || args_.IsSet("apply_layernorm_1p")) fresh.norm_weight = 0;
     if (model_.layers[0].Has("self_attention.linear_qkv.layer_norm_bias") || model_.layers[0].Has("input_layernorm.bias")) fresh.norm_bias = NormBias::kYes;
+    fresh.packed = IsFsdp();
     fresh_ = fresh;
-    emit_.fresh_layers = layers;
+    fresh_layers_ = layers;
+    if (!IsFsdp()) emit_.empty_extra_states = layers;
     const MambaSizes& s = fresh.sizes;
     Note(Cat(Count(layers.size(), "Mamba layer"), " fresh, from seed ", step_.seed, " (inner ", s.inner, ", heads ", s.heads, ", groups ", s.groups, ", state ", s.state, ", conv ", s.conv,
              "): this is a new architecture and needs training"));
@@ -191,7 +200,7 @@ class Retargeter {
     emit_.output_extra_state = OutputExtraState::kDrop;
     SetGptKeys();
     RecordProvenance("hybrid-to-gpt", pattern->text);
-    Note(Cat("Hybrid to GPT: ", Count(pattern->layers.size(), "layer"), " become ", target_.size(), step_.per_layer ? ", each with keys of its own" : ", stacked"));
+    Note(Cat("Hybrid to GPT: ", Count(pattern->layers.size(), "layer"), " become ", target_.size(), emit_.keys == LayerKeys::kPerLayer ? ", each with keys of its own" : ", stacked"));
   }
 
   void JoinLayers(const SourceModel& model, const megatron::GptLayers& map, std::vector<ModelLayer>& target) {
@@ -231,12 +240,14 @@ class Retargeter {
     }
   }
 
+  // fsdp_dtensor has one key per layer whatever args say.
   void SetGptKeys() {
-    emit_.keys = step_.per_layer ? LayerKeys::kPerLayer : LayerKeys::kStacked;
+    const LayerKeys keys = step_.per_layer ? LayerKeys::kPerLayer : LayerKeys::kStacked;
+    emit_.keys = IsFsdp() ? LayerKeys::kPerLayer : keys;
     if (emit_.keys == LayerKeys::kStacked) {
       ForEachPlane([&](const SourceModel&, const std::vector<ModelLayer>& target) { CheckStackable(target, findings_); });
     }
-    megatron::SetGpt(common_, target_.size(), emit_.keys);
+    megatron::SetGpt(common_, target_.size(), keys);
   }
 
   // ---- The same model; GPT layers may be keyed the other way
@@ -249,7 +260,7 @@ class Retargeter {
     }
     if (step_.pattern) return Add("retarget.pattern_mismatch", "a pattern is given, but a GPT model has none");
     SetGptKeys();
-    Note(Cat("the checkpoint is a GPT model already; its layers are ", step_.per_layer ? "keyed one by one" : "stacked"));
+    Note(Cat("the checkpoint is a GPT model already; its layers are ", emit_.keys == LayerKeys::kPerLayer ? "keyed one by one" : "stacked"));
   }
 
   // ---- The result
@@ -268,7 +279,7 @@ class Retargeter {
     provenance.direction = direction;
     provenance.pattern = pattern;
     provenance.seed = step_.seed;
-    provenance.fresh_layers = emit_.fresh_layers;
+    provenance.fresh_layers = fresh_layers_;
     provenance.dropped_layers = dropped_layers_;
     provenance.producer = producer_;
     megatron::SetProvenance(common_, provenance);
@@ -279,19 +290,40 @@ class Retargeter {
     for (const LeftOut& left : source_.left_out) left_out_.Add(left.rule, left.bytes, left.count);
     View out = EmitModel(source_, model_, target_, emit_, left_out_);
     EmitPlanes(out);
-    for (const uint64_t layer : emit_.fresh_layers) AddFreshMamba(*fresh_, model_.prefix, layer, out);
+    for (const uint64_t layer : fresh_layers_) AddFreshMamba(*fresh_, model_.prefix, layer, out);
     LeaveStateOut();
     if (step_.reset_iterations) megatron::ResetIterations(common_);
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::sort(out.tensors.begin(), out.tensors.end(), by_name);
     std::sort(out.objects.begin(), out.objects.end(), by_name);
-    out.common = std::move(common_);
+    if (IsFsdp()) {
+      if (changed_ || step_.reset_iterations) WriteLooseArgs(common_, out);
+      AddPaths(out);
+    } else {
+      out.common = std::move(common_);
+    }
     out.notes = std::move(source_.notes);
     out.warnings = std::move(source_.warnings);
     if (!model_.prefix.empty()) out.notes.push_back(Cat("all keys begin with ", Quote(model_.prefix), ", which stays"));
     out.notes.insert(out.notes.end(), notes_.begin(), notes_.end());
     out.left_out = left_out_.Take();
     return out;
+  }
+
+  // The nested state that the keys were made of: model.KEY is under `model`.
+  void AddPaths(View& out) const {
+    constexpr std::string_view kModel = "model.";
+    out.planner_data.emplace();
+    for (const Tensor& tensor : out.tensors) {
+      dcp::Path path = {tensor.name};
+      if (StartsWith(tensor.name, kModel)) path = {std::string("model"), tensor.name.substr(kModel.size())};
+      out.planner_data->emplace(tensor.name, std::move(path));
+    }
+    for (const Object& object : out.objects) {
+      const auto at = source_.planner_data ? source_.planner_data->find(object.name) : std::map<std::string, dcp::Path>::const_iterator();
+      const bool known = source_.planner_data && at != source_.planner_data->end();
+      out.planner_data->emplace(object.name, known ? at->second : dcp::Path{object.name});
+    }
   }
 
   // The optimizer state under the keys of the result. Fresh layers have none.
@@ -302,7 +334,7 @@ class Retargeter {
       View plane = EmitModel(source_, planes_[i], plane_targets_[i], options, left_out_);
       std::move(plane.tensors.begin(), plane.tensors.end(), std::back_inserter(out.tensors));
     }
-    if (!planes_.empty() && !emit_.fresh_layers.empty()) Note(Cat("no optimizer state for ", Count(emit_.fresh_layers.size(), "fresh layer")));
+    if (!planes_.empty() && !fresh_layers_.empty()) Note(Cat("no optimizer state for ", Count(fresh_layers_.size(), "fresh layer")));
   }
 
   // Rng and rerun state does not fit the result, nor does optimizer state that is not carried over.
@@ -335,13 +367,14 @@ class Retargeter {
   megatron::Args args_;
   Findings findings_;
   SourceModel model_;
-  bool hybrid_ = false;  // what the source is
+  bool hybrid_ = false;   // what the source is
+  bool changed_ = false;  // another architecture: args change
   std::vector<ModelLayer> target_;
   std::vector<SourceModel> planes_;  // of the optimizer state, when it is carried over
   std::vector<std::vector<ModelLayer>> plane_targets_;
   EmitOptions emit_;
   std::optional<FreshMamba> fresh_;
-  std::vector<uint64_t> dropped_layers_;
+  std::vector<uint64_t> fresh_layers_, dropped_layers_;
   LeftOutTally left_out_;
   std::vector<std::string> notes_;
 };

@@ -30,6 +30,7 @@ class Emitter {
     out_.copied_extra_states = source_.copied_extra_states;
     for (const auto& [index, key] : model_.tensors) AddWhole(index, Cat(model_.prefix, key));
     for (const auto& [index, key] : model_.objects) AddOtherObject(index, key);
+    for (const uint32_t index : model_.common_objects) out_.objects.push_back(source_.objects[index]);
     if (options_.keys == LayerKeys::kPerLayer) {
       AddIndexedLayers();
     } else {
@@ -138,7 +139,7 @@ class Emitter {
 
   void AddPlaceholders() {
     if (DropsExtraStates()) return;
-    for (const uint64_t layer : options_.fresh_layers) {
+    for (const uint64_t layer : options_.empty_extra_states) {
       for (const char* module : {"mixer.in_proj", "mixer.out_proj"}) AddEmptyExtraState(Cat("decoder.layers.", layer, ".", module));
     }
     if (options_.output_extra_state != OutputExtraState::kAdd) return;

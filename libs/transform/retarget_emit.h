@@ -35,11 +35,11 @@ struct EmitOptions {
   plan::RetargetStep::ExtraState extra_state = plan::RetargetStep::ExtraState::kMap;
   OutputExtraState output_extra_state = OutputExtraState::kKeep;
   megatron::LayerKeys keys = megatron::LayerKeys::kPerLayer;
-  std::vector<uint64_t> fresh_layers;  // Mamba layers, which need empty extra states of their own
+  std::vector<uint64_t> empty_extra_states;  // Mamba layers that get empty ones, because they are fresh
 };
 
 // The view of `source` with `model`'s entries outside the layers under their keys, and `layers` instead of its layers. Precondition for kStacked: all layers
-// have the same tensors. Tensors and objects are not sorted; what the caller must still set: common, notes, left_out.
+// have the same tensors. Tensors and objects are not sorted; what the caller must still set: common, planner_data, notes, left_out.
 View EmitModel(const View& source, const SourceModel& model, const std::vector<ModelLayer>& layers, const EmitOptions& options, LeftOutTally& left_out);
 
 // torch.save([None]): the extra state of a module that has none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "libs/base/text.h"
 #include "libs/transform/compose.h"
@@ -29,6 +30,21 @@ Fill Constant(double value) { return {.kind = Fill::Kind::kConstant, .low = valu
 Fill Kaiming(uint64_t fan_in, uint64_t seed) {
   const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
   return {.kind = Fill::Kind::kUniform, .low = -bound, .high = bound, .seed = seed};
+}
+
+// Replaces the tensors from `first` on, whole fills, by one that has their rows one after the other.
+void Pack(size_t first, const std::string& name, View& view) {
+  Tensor packed = view.tensors[first];
+  packed.name = name;
+  for (size_t i = first + 1; i < view.tensors.size(); ++i) {
+    Piece piece = view.tensors[i].pieces[0];
+    piece.target.offset[0] = packed.shape[0];
+    packed.shape[0] += view.tensors[i].shape[0];
+    packed.pieces.push_back(std::move(piece));
+  }
+  packed.chunks = ChunksByRows(packed.shape, packed.dtype);
+  view.tensors.resize(first);
+  view.tensors.push_back(std::move(packed));
 }
 
 }  // namespace
@@ -82,11 +98,13 @@ void AddFreshMamba(const FreshMamba& fresh, const std::string& prefix, uint64_t 
     view.tensors.push_back({.name = Cat(prefix, key), .dtype = dtype, .shape = shape, .chunks = ChunksByRows(shape, dtype), .pieces = {Piece::Whole(leaf, shape)}});
   };
   const auto add_parts = [&](const std::string& name, const std::vector<std::pair<const char*, uint64_t>>& parts, const Dims& tail, const Fill& fill) {
+    const size_t first = view.tensors.size();
     for (const auto& [part, rows] : parts) {
       Dims shape = {rows};
       shape.insert(shape.end(), tail.begin(), tail.end());
       add(Cat(name, ".", part), fresh.dtype, shape, fill);
     }
+    if (fresh.packed) Pack(first, Cat(prefix, "decoder.layers.", layer, ".mixer.", name), view);
   };
   add("in_proj.layer_norm_weight", fresh.dtype, {s.hidden}, Constant(fresh.norm_weight));
   if (fresh.norm_bias == NormBias::kYes) add("in_proj.layer_norm_bias", fresh.dtype, {s.hidden}, Constant(0));

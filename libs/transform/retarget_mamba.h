@@ -38,6 +38,7 @@ struct FreshMamba {
   double norm_weight = 1;          // of the input norm: 0 when norms are stored zero-centred
   NormBias norm_bias = NormBias::kNo;
   uint64_t seed = 0;
+  bool packed = false;  // in_proj.weight and conv1d.* whole, as fsdp_dtensor has them; else in their parts z, x, B, C, dt
 };
 
 // Adds the tensors of layer `layer` to view.tensors (unsorted) and their fills to view.leaves. The random stream of a tensor is its key without `prefix`,

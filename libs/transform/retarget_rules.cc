@@ -35,6 +35,11 @@ bool IsLatentAttention(std::string_view rest) {
   return false;
 }
 
+// A module's weight, also as the two halves that fsdp_dtensor makes of a gated one.
+bool HasWeight(const ModelLayer& layer, std::string_view module) {
+  return layer.Has(Cat(module, ".weight")) || (layer.Has(Cat(module, ".weight_w")) && layer.Has(Cat(module, ".weight_v")));
+}
+
 LayerPart PartOfFamily(Family family) {
   if (family == Family::kMamba) return LayerPart::kMamba;
   return family == Family::kAttention ? LayerPart::kAttention : LayerPart::kMlp;
@@ -111,16 +116,16 @@ void CheckGptLayers(const SourceModel& model, Family mlp, Findings& findings) {
       (IsLatentAttention(rest) ? latent : unmapped).push_back(Cat("layer ", i, ": ", rest));
     });
     const bool has_moe = layer.Has("mlp.router");
-    if (has_moe != moe && (has_moe || layer.Has("mlp.linear_fc1.weight"))) other_mlp.push_back(Cat("layer ", i));
-    for (const char* needed : {"self_attention.linear_qkv.weight", "self_attention.linear_proj.weight", moe ? "mlp.router.weight" : "mlp.linear_fc1.weight",
-                               moe ? "mlp.experts.experts.linear_fc1.weight" : "mlp.linear_fc2.weight"}) {
-      if (!layer.Has(needed)) missing.push_back(Cat("layer ", i, ": ", needed));
+    if (has_moe != moe && (has_moe || HasWeight(layer, "mlp.linear_fc1"))) other_mlp.push_back(Cat("layer ", i));
+    for (const char* needed : {"self_attention.linear_qkv", "self_attention.linear_proj", moe ? "mlp.router" : "mlp.linear_fc1", moe ? "mlp.experts" : "mlp.linear_fc2"}) {
+      const bool there = std::string_view(needed) == "mlp.experts" ? layer.Has(needed) : HasWeight(layer, needed);
+      if (!there) missing.push_back(Cat("layer ", i, ": ", needed));
     }
   }
   AddList(findings, "retarget.latent_attention", "tensors of Multi-Latent Attention have no place in a '*' layer: ", latent);
   AddList(findings, "retarget.unmapped", Cat(unmapped.size(), " entries of layers are neither attention nor MLP, and are neither mapped nor dropped: "), unmapped);
   AddList(findings, "retarget.mlp_kind", Cat("the pattern asks for ", moe ? "MoE layers (E), but dense ones are " : "dense layers (-), but MoE ones are "), other_mlp);
-  if (other_mlp.empty() && latent.empty()) AddList(findings, "retarget.missing_key", "tensors that every such layer has are missing: ", missing);
+  if (other_mlp.empty() && latent.empty()) AddList(findings, "retarget.missing_key", "weights that every such layer has are missing: ", missing);
 }
 
 std::optional<Pattern> SourcePattern(const SourceModel& model, const Args& args, const std::optional<std::string>& given, Findings& findings) {

@@ -58,7 +58,10 @@ class Reader {
 
   void SortObject(uint32_t i) {
     const std::string& name = view_.objects[i].name;
-    if (IsState(megatron::Classify(name))) {
+    const KeyClass key_class = megatron::Classify(name);
+    if (key_class == KeyClass::kCommon && view_.format == checkpoint::Format::kFsdpDtensor) {
+      out_.common_objects.push_back(i);
+    } else if (IsState(key_class)) {
       out_.state_objects.push_back(i);
     } else if (const auto entry = Parse(i, name)) {
       if (entry->key.part == ModelKey::Part::kLayer) {

@@ -43,7 +43,8 @@ struct SourceModel {
   bool stacked = false;
   std::vector<ModelLayer> layers;
   std::vector<ModelEntry> tensors, objects;          // embedding, output layer, final norm, MTP
-  std::vector<uint32_t> state_tensors, state_objects;  // optimizer, rng, rerun and common state
+  std::vector<uint32_t> state_tensors, state_objects;  // optimizer, rng and rerun state
+  std::vector<uint32_t> common_objects;                // args, iteration, ... of fsdp_dtensor
 };
 
 // What stands against reading the keys as a model goes to `findings`; the result is complete when nothing does.

@@ -20,6 +20,7 @@
 #include "libs/run/carry_out.h"
 #include "libs/run/testing/read_tensor.h"
 #include "libs/safetensors/header.h"
+#include "libs/torchsave/read.h"
 
 namespace ck::retarget {
 namespace {
@@ -307,7 +308,6 @@ TEST_F(RetargetFixtures, ArchitecturesWithoutACounterpartAreRefused) {
       {"gpt_dense_stacked", "G-*-*-", "pattern.not_gpt pattern.unpaired"},
       {"gpt_dense_stacked", "*-*-*E", "pattern.mixed_mlp"},
       {"gpt_dense_stacked", "*-x", "pattern.unknown_symbol"},
-      {"fsdp_dtensor", "*-*-", "retarget.unsupported_format"},
   };
   for (const auto& c : cases) EXPECT_EQ(Refusal(PathOf(c.folder), Step(To::kHybrid, c.pattern)), c.ids) << c.folder << " " << c.pattern;
   EXPECT_EQ(Refusal(PathOf("gpt_dense_stacked"), Step(To::kHybrid)), "retarget.pattern_required");
@@ -373,6 +373,68 @@ TEST_F(RetargetFixtures, OptimizerRngAndRerunStateIsLeftOut) {
     State weights = StateOf(PathOf(c.folder));
     EXPECT_EQ(StateOf(output).at("embedding.word_embeddings.weight"), weights.at("embedding.word_embeddings.weight"));
   }
+}
+
+// The argument in the byte object `args` of fsdp_dtensor.
+std::string LooseArg(const std::string& path, const char* name) {
+  const auto opened = Checkpoint::Open(path);
+  const dcp::Object* args = opened->FindObject("args");
+  if (!args) return "no args";
+  const std::string stored = opened->ReadObject(*args);
+  const torchsave::SavedObject saved = torchsave::ReadObject(bytes::StringSource(stored));
+  const pickle::Ref ref = saved.graph.Attribute(saved.root, name);
+  return ref == pickle::kNoRef ? "absent" : pickle::Describe(saved.graph, ref, 200);
+}
+
+TEST_F(RetargetFixtures, FsdpDtensorThereAndBack) {
+  int count = 0;
+  for (const char* folder : {"fsdp_dtensor", "fsdp_dtensor_full"}) {
+    for (const char* pattern : {"*-*-", "*-M*-"}) {
+      SCOPED_TRACE(Cat(folder, " ", pattern));
+      RetargetStep there = Step(To::kHybrid, pattern), back = Step(To::kGpt);
+      there.mamba = {.d_model = {}, .d_state = 4, .n_groups = 2, .head_dim = 4, .d_conv = {}, .expand = {}};
+      back.drop_ssm = true;
+      const std::string hybrid = Convert(PathOf(folder), there, Cat("hybrid", count)), gpt = Convert(hybrid, back, Cat("gpt", count));
+      ++count;
+      const State source = Truth(folder), converted = StateOf(hybrid);
+      const std::string root = "model.module.decoder.";
+      const uint64_t second = std::string_view(pattern) == "*-*-" ? 2 : 3;
+      for (const auto& [from, to] : std::map<std::string, std::string>{{"layers.0.input_layernorm.weight", "layers.0.input_layernorm.weight"},
+                                                                       {"layers.0.mlp.linear_fc1.weight_w", "layers.1.mlp.linear_fc1.weight_w"},
+                                                                       {"layers.1.self_attention.linear_qkv.weight", Cat("layers.", second, ".self_attention.linear_qkv.weight")},
+                                                                       {"layers.1.pre_mlp_layernorm.weight", Cat("layers.", second + 1, ".pre_mlp_layernorm.weight")},
+                                                                       {"final_layernorm.weight", "final_norm.weight"}}) {
+        ASSERT_EQ(converted.count(root + to), 1u) << to;
+        EXPECT_TRUE(converted.at(root + to) == source.at(root + from)) << to;
+      }
+      EXPECT_EQ(LooseArg(hybrid, "num_layers"), Cat(second + 2));
+      EXPECT_EQ(LooseArg(hybrid, "hybrid_layer_pattern"), Cat("'", pattern, "'"));
+      // Nothing of torch_dist: no extra states, Mamba tensors in one piece.
+      EXPECT_TRUE(ExtraStatesOf(hybrid).empty());
+      if (second == 3) {
+        EXPECT_EQ(converted.at(root + "layers.2.mixer.in_proj.weight").shape, (Dims{2 * 32 + 2 * 8 + 8, 16}));
+      }
+      const auto opened = Checkpoint::Open(hybrid);
+      EXPECT_EQ(opened->format(), checkpoint::Format::kFsdpDtensor);
+      const auto& paths = *opened->metadata().planner_data;
+      EXPECT_EQ(paths.at(root + "final_norm.weight"), (dcp::Path{"model", "module.decoder.final_norm.weight"}));
+      EXPECT_EQ(paths.size(), opened->tensors().size() + opened->objects().size());
+      for (const dcp::Object& object : opened->objects()) EXPECT_FALSE(StartsWith(object.name, "optimizer.") || StartsWith(object.name, "rng_state")) << object.name;
+      State returned = StateOf(gpt), expected = source;
+      std::erase_if(expected, [](const auto& entry) { return StartsWith(entry.first, "rng_state"); });
+      ExpectSame(returned, expected);
+      EXPECT_EQ(LooseArg(gpt, "num_layers"), "2");
+      EXPECT_EQ(LooseArg(gpt, "hybrid_layer_pattern"), "None");
+    }
+  }
+  RetargetStep reset = Step(To::kHybrid, "*-*-");
+  reset.reset_iterations = true;
+  EXPECT_EQ(LooseArg(Convert(PathOf("fsdp_dtensor"), reset, "reset"), "iteration"), "0");
+  reset.format = plan::Format::kTorchDist;
+  EXPECT_EQ(Refusal(PathOf("fsdp_dtensor"), reset), "retarget.unsupported_format");
+  RetargetStep carry = Step(To::kHybrid, "*-*-");
+  carry.optimizer = RetargetStep::Optimizer::kCarry;
+  EXPECT_EQ(Refusal(PathOf("fsdp_dtensor_full"), carry), "retarget.optimizer_format");
 }
 
 TEST_F(RetargetFixtures, ArgsAreThoseOfTheResult) {
