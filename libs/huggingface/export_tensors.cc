@@ -4,34 +4,14 @@
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
+#include "libs/huggingface/caster.h"
 #include "libs/huggingface/export.h"
-#include "libs/huggingface/rows.h"
-#include "libs/megatron/keys.h"
+#include "libs/huggingface/part_rows.h"
+#include "libs/huggingface/tables.h"
 #include "libs/transform/compose.h"
 
 namespace ck::huggingface {
 namespace {
-
-std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number) {
-  std::string out(pattern);
-  const size_t at = out.find(mark);
-  if (at != std::string::npos) out.replace(at, mark.size(), Cat(number));
-  return out;
-}
-
-std::optional<DType> CastTarget(plan::SaveDtype dtype) {
-  switch (dtype) {
-    case plan::SaveDtype::kSame:
-      return std::nullopt;
-    case plan::SaveDtype::kFloat32:
-      return DType::kF32;
-    case plan::SaveDtype::kFloat16:
-      return DType::kF16;
-    case plan::SaveDtype::kBfloat16:
-      return DType::kBF16;
-  }
-  throw InternalError("internal.check_failed", "a save dtype is one of four");
-}
 
 class Exporter {
  public:
@@ -50,7 +30,7 @@ class Exporter {
     if (facts_.architecture.head == Head::kTokenClassification) CompleteScore();
     std::sort(out_.tensors.begin(), out_.tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     AddLeftOut();
-    if (kept_dtype_ > 0) out_.notes.push_back(Cat(kept_dtype_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias); --cast-all casts them too"));
+    caster_.AddNote(out_);
     Check(source_elements_ == result_elements_ + padding_elements_, "every element of the source is in the result or left out");
     return std::move(out_);
   }
@@ -63,12 +43,12 @@ class Exporter {
     for (size_t part = 0; part < match.rule.hf.size(); ++part) {
       const std::string name = Expand(match.rule.hf[part], "{i}", match.layer.value_or(0));
       if (!per_expert) {
-        Add(name, parameter, std::nullopt, RowsOf(match.rule.transform, part, parameter.shape[0]));
+        Add(name, parameter, std::nullopt, RowsOfPart(match.rule.transform, part, parameter.shape[0], fused_sizes_));
         continue;
       }
       const uint64_t experts = facts_.sizes.Get('E');
       if (experts > kMaxExperts) throw InputError("split.too_many_experts", Cat("the model has ", experts, " experts, at most ", kMaxExperts, " are exported"));
-      for (uint64_t e = 0; e < experts; ++e) Add(Expand(name, "{e}", e), parameter, e, RowsOf(match.rule.transform, part, parameter.shape[1]));
+      for (uint64_t e = 0; e < experts; ++e) Add(Expand(name, "{e}", e), parameter, e, RowsOfPart(match.rule.transform, part, parameter.shape[1], fused_sizes_));
     }
     if (match.rule.transform == Transform::kUnpad) CountPadding(parameter);
   }
@@ -98,20 +78,6 @@ class Exporter {
     padding_.bytes += elements * ElementSize(parameter.dtype);
   }
 
-  std::vector<RowRange> RowsOf(Transform transform, size_t part, uint64_t rows) const {
-    switch (transform) {
-      case Transform::kCopy:
-        return RowsFrom(0, rows);
-      case Transform::kUnpad:
-        return RowsFrom(0, facts_.vocab_size);
-      case Transform::kQkv:
-        return part == 0 ? QueryRows(facts_.heads) : part == 1 ? KeyRows(facts_.heads) : ValueRows(facts_.heads);
-      case Transform::kGateUp:
-        return RowsFrom(part * (rows / 2), rows / 2);
-    }
-    throw InternalError("internal.check_failed", "a transform is one of four");
-  }
-
   // The tensor made of these rows, of one expert when given.
   void Add(const std::string& name, const Parameter& parameter, std::optional<uint64_t> expert, const std::vector<RowRange>& ranges) {
     const size_t row_axis = expert ? 1 : 0;
@@ -123,7 +89,7 @@ class Exporter {
     }
     transform::Tensor tensor = transform::Compose(source_, draft);
     tensor.chunks = {Box::Whole(tensor.shape)};
-    Cast(parameter, tensor);
+    caster_.Apply(source_, parameter.source_name, tensor);
     result_elements_ += Volume(tensor.shape).value_or(0);
     out_.tensors.push_back(std::move(tensor));
   }
@@ -151,22 +117,6 @@ class Exporter {
     }
   }
 
-  void Cast(const Parameter& parameter, transform::Tensor& tensor) {
-    const auto target = CastTarget(step_.dtype);
-    if (!target || *target == tensor.dtype || !IsMergeable(tensor.dtype)) return;
-    if (!step_.cast_all && megatron::KeepsDtype(parameter.source_name)) {
-      ++kept_dtype_;
-      return;
-    }
-    for (const transform::Piece& piece : tensor.pieces) {
-      const DType stored = source_.leaves[piece.leaf].dtype;
-      if (stored == tensor.dtype) continue;
-      throw InputError("split.double_cast", Cat("tensor ", Quote(parameter.source_name), " is cast from ", Name(stored), " to ", Name(tensor.dtype), " by an earlier step and would be cast to ",
-                                                Name(*target), " by the split: give one --dtype only"));
-    }
-    tensor.dtype = *target;
-  }
-
   void AddLeftOut() {
     std::map<std::string, transform::LeftOut> all = model_.left_out;
     if (padding_.count > 0) all[padding_.rule] = padding_;
@@ -186,7 +136,8 @@ class Exporter {
   transform::View out_;
   transform::LeftOut padding_;
   uint64_t source_elements_ = 0, result_elements_ = 0, padding_elements_ = 0;
-  uint64_t kept_dtype_ = 0;
+  const FusedSizes fused_sizes_{.heads = facts_.heads, .vocab_size = facts_.vocab_size};
+  Caster caster_{step_};
 };
 
 }  // namespace

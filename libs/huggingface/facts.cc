@@ -12,13 +12,6 @@ namespace {
 
 constexpr char kHead[] = "output_layer.weight";
 
-std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number) {
-  std::string out(pattern);
-  const size_t at = out.find(mark);
-  if (at != std::string::npos) out.replace(at, mark.size(), Cat(number));
-  return out;
-}
-
 std::string SomeNames(const std::vector<std::string>& names) {
   constexpr size_t kShown = 5;
   std::vector<std::string> shown;

@@ -32,6 +32,13 @@ std::vector<Rule> RulesOf(const Architecture& architecture) {
   throw InputError("split.no_table", Cat("ck-split has no table for ", ClassName(architecture), " in this version; ck-split --list shows those that it has"));
 }
 
+std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number) {
+  std::string out(pattern);
+  const size_t at = out.find(mark);
+  if (at != std::string::npos) out.replace(at, mark.size(), Cat(number));
+  return out;
+}
+
 std::string_view Name(Transform transform) {
   switch (transform) {
     case Transform::kCopy:

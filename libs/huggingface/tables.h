@@ -8,6 +8,7 @@
 #ifndef CK_HUGGINGFACE_TABLES_H_
 #define CK_HUGGINGFACE_TABLES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ const std::vector<Table>& Tables();
 
 // All rules of an architecture, those of the head last. Throws Error(kInput, "split.no_table") for a family that has none yet.
 std::vector<Rule> RulesOf(const Architecture& architecture);
+
+// A key or name of a rule with the first `mark` ("{i}", "{e}") as a number.
+std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number);
 
 std::string_view Name(Transform transform);
 // "always", "moe layers", "when attention_bias", ...

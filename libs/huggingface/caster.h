@@ -1,0 +1,30 @@
+// The --dtype of a split: a cast at the end, of the tensors that may be cast.
+// Errors. split.double_cast (kInput): an earlier step casts too, and two roundings are not one.
+#ifndef CK_HUGGINGFACE_CASTER_H_
+#define CK_HUGGINGFACE_CASTER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "libs/plan/plan.h"
+#include "libs/transform/view.h"
+
+namespace ck::huggingface {
+
+class Caster {
+ public:
+  explicit Caster(const plan::SplitStep& step) : step_(step) {}
+
+  // Sets the tensor's dtype. Its pieces read leaves of `source`; `key` is its Megatron key, which says whether it must stay as it is.
+  void Apply(const transform::View& source, const std::string& key, transform::Tensor& tensor);
+  // How many tensors stayed as they are.
+  void AddNote(transform::View& view) const;
+
+ private:
+  const plan::SplitStep& step_;
+  uint64_t kept_ = 0;
+};
+
+}  // namespace ck::huggingface
+
+#endif  // CK_HUGGINGFACE_CASTER_H_
