@@ -37,20 +37,26 @@ Error ArgFields::Wrong(std::string_view name, std::string_view expected) const {
   return InputError("huggingface.args_type", Cat("args.", name, " is ", Text(name), ", expected ", expected));
 }
 Error ArgFields::Missing(std::string_view name) const {
-  return InputError("huggingface.args_missing", Cat("args.", name, " is ", Text(name), "; a config.json cannot be derived without it, give one with --config"));
+  return InputError(
+      "huggingface.args_missing",
+      Cat("args.", name, " is ", Text(name), "; a config.json cannot be derived without it, give one with --config"));
 }
 Error ArgFields::NotExpressible(std::string_view name, std::string_view why) const {
   return InputError("huggingface.args_not_expressible", Cat("args.", name, " is ", Text(name), ": ", why));
 }
 
-Ref ArgFields::Find(std::string_view name) const { return graph_.Attribute(args_, name); }
+Ref ArgFields::Find(std::string_view name) const {
+  return graph_.Attribute(args_, name);
+}
 
 std::string ArgFields::Text(std::string_view name) const {
   constexpr size_t kShownBytes = 80;
   return Has(name) ? pickle::Describe(graph_, Find(name), kShownBytes) : "absent";
 }
 
-bool ArgFields::IsInt(std::string_view name) const { return Has(name) && graph_.kind(Find(name)) == Kind::kInt; }
+bool ArgFields::IsInt(std::string_view name) const {
+  return Has(name) && graph_.kind(Find(name)) == Kind::kInt;
+}
 
 bool ArgFields::IsSet(std::string_view name) const {
   if (Absent(name)) return false;
@@ -82,7 +88,8 @@ bool ArgFields::Absent(std::string_view name) const {
 std::optional<uint64_t> ArgFields::Uint(std::string_view name) const {
   if (Absent(name)) return std::nullopt;
   const auto value = AsInt(graph_, Find(name));
-  if (!value || *value < 0 || static_cast<uint64_t>(*value) > kMaxConfigSize) throw Wrong(name, Cat("an integer from 0 to ", kMaxConfigSize));
+  if (!value || *value < 0 || static_cast<uint64_t>(*value) > kMaxConfigSize)
+    throw Wrong(name, Cat("an integer from 0 to ", kMaxConfigSize));
   return static_cast<uint64_t>(*value);
 }
 
@@ -117,7 +124,8 @@ std::optional<std::vector<T>> ArgFields::List(std::string_view name, const Get& 
   if (Absent(name)) return std::nullopt;
   const Ref ref = Find(name);
   if (const auto one = get(graph_, ref)) return std::vector<T>{*one};
-  if (graph_.kind(ref) != Kind::kList && graph_.kind(ref) != Kind::kTuple) throw Wrong(name, "a number or a list of numbers");
+  if (graph_.kind(ref) != Kind::kList && graph_.kind(ref) != Kind::kTuple)
+    throw Wrong(name, "a number or a list of numbers");
   if (graph_.items(ref).size() > kMaxConfigLayers) throw Wrong(name, Cat("a list of at most ", kMaxConfigLayers));
   std::vector<T> out;
   for (const Ref item : graph_.items(ref)) {
@@ -128,8 +136,12 @@ std::optional<std::vector<T>> ArgFields::List(std::string_view name, const Get& 
   return out;
 }
 
-std::optional<std::vector<int64_t>> ArgFields::Ints(std::string_view name) const { return List<int64_t>(name, AsInt); }
-std::optional<std::vector<double>> ArgFields::Doubles(std::string_view name) const { return List<double>(name, AsDouble); }
+std::optional<std::vector<int64_t>> ArgFields::Ints(std::string_view name) const {
+  return List<int64_t>(name, AsInt);
+}
+std::optional<std::vector<double>> ArgFields::Doubles(std::string_view name) const {
+  return List<double>(name, AsDouble);
+}
 
 std::optional<std::string> ArgFields::Dtype(std::string_view name) const {
   if (Absent(name)) return std::nullopt;

@@ -23,7 +23,7 @@ class ArgFields {
   std::optional<uint64_t> Uint(std::string_view name) const;
   uint64_t Size(std::string_view name) const;  // must be there and positive
   std::optional<double> Double(std::string_view name) const;
-  bool Flag(std::string_view name) const;      // absent is false
+  bool Flag(std::string_view name) const;  // absent is false
   std::optional<std::string> String(std::string_view name) const;
   // An int, or a list or tuple of ints.
   std::optional<std::vector<int64_t>> Ints(std::string_view name) const;

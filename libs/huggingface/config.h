@@ -1,11 +1,13 @@
 // What config.json says about a model, typed and free of the spelling that the version of transformers chose.
 //
-// ReadConfig   takes both spellings (4.57: rope_theta, rope_scaling; 5: rope_parameters flat or per kind of attention), the aliases of the
-//              expert count, {"__float__": "Infinity"}; a missing field has the class's default, a missing size is an error.
+// ReadConfig   takes both spellings (4.57: rope_theta, rope_scaling; 5: rope_parameters flat or per kind of attention),
+// the aliases of the
+//              expert count, {"__float__": "Infinity"}; a missing field has the class's default, a missing size is an
+//              error.
 // WriteConfig  writes the spelling that both versions read, every field explicit, in a fixed order.
-// Trust.       Sizes are bounded (kMaxConfigSize, kMaxConfigLayers), so that products of two fit uint64_t; they are not compared with tensors.
-// Errors.      huggingface.config_*, huggingface.quantized_config, huggingface.unknown_architecture (kInput).
-// Source.      docs/formats/hf_config.md
+// Trust.       Sizes are bounded (kMaxConfigSize, kMaxConfigLayers), so that products of two fit uint64_t; they are not
+// compared with tensors. Errors.      huggingface.config_*, huggingface.quantized_config,
+// huggingface.unknown_architecture (kInput). Source.      docs/formats/hf_config.md
 #ifndef CK_HUGGINGFACE_CONFIG_H_
 #define CK_HUGGINGFACE_CONFIG_H_
 
@@ -20,7 +22,8 @@
 
 namespace ck::huggingface {
 
-inline constexpr uint64_t kMaxConfigSize = uint64_t{1} << 31;    // the largest vocabulary is near 2^18, the widest layer near 2^17
+inline constexpr uint64_t kMaxConfigSize = uint64_t{1}
+                                           << 31;  // the largest vocabulary is near 2^18, the widest layer near 2^17
 inline constexpr uint64_t kMaxConfigLayers = uint64_t{1} << 14;  // the deepest model has some 130
 
 enum class LayerKind {
@@ -54,10 +57,10 @@ struct Rope {
 
 // Which linear layers have a bias. Norm biases follow from FamilyRow::normalization.
 struct Biases {
-  bool qkv = false;          // with MLA: q_a_proj and kv_a_proj_with_mqa
+  bool qkv = false;  // with MLA: q_a_proj and kv_a_proj_with_mqa
   bool attention_out = false;
-  bool mlp = false;          // all linear layers of the MLP; GPT-OSS: the experts' and the router's
-  bool mamba = false;        // in_proj and out_proj
+  bool mlp = false;    // all linear layers of the MLP; GPT-OSS: the experts' and the router's
+  bool mamba = false;  // in_proj and out_proj
   bool conv = false;
   friend bool operator==(const Biases&, const Biases&) = default;
 };
@@ -73,11 +76,11 @@ struct Experts {
   bool shared_gate = false;   // Qwen2-MoE, Qwen3-Next
   bool sigmoid = false;       // router score: sigmoid, else softmax
   bool correction_bias = false;
-  bool normalize = false;     // the chosen weights are divided by their sum
+  bool normalize = false;  // the chosen weights are divided by their sum
   uint64_t groups = 1, groups_per_token = 1;
   double scaling_factor = 1.0;
   std::optional<uint64_t> latent_width;  // NemotronH
-  std::string topk_method;    // DeepSeek-V2: "greedy" or "group_limited_greedy"; else ""
+  std::string topk_method;               // DeepSeek-V2: "greedy" or "group_limited_greedy"; else ""
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 struct Mla {
@@ -124,9 +127,9 @@ struct ModelConfig {
   std::optional<Gdn> gdn;
 
   std::optional<double> query_pre_attn_scalar, attention_softcap, final_softcap;  // Gemma2, Gemma3
-  bool parallel_residual = false;       // GPT-NeoX, Falcon: attention and MLP side by side; Megatron-Core has no such layer
+  bool parallel_residual = false;  // GPT-NeoX, Falcon: attention and MLP side by side; Megatron-Core has no such layer
   bool new_decoder_architecture = false;  // Falcon
-  std::string dtype;                    // "bfloat16"; "" when config.json does not say
+  std::string dtype;                      // "bfloat16"; "" when config.json does not say
   std::optional<int64_t> bos_token, pad_token;
   std::vector<int64_t> eos_tokens;
 

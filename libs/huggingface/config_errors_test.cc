@@ -30,7 +30,8 @@ json::Object Config(const char* text, const std::function<void(json::Object&)>& 
 }
 
 std::function<void(json::Object&)> Set(const char* name, const char* value) {
-  return [name, value](json::Object& config) { config.Set(name, json::Parse(value, json::Extensions::kPythonNumbers)); };
+  return
+      [name, value](json::Object& config) { config.Set(name, json::Parse(value, json::Extensions::kPythonNumbers)); };
 }
 std::function<void(json::Object&)> Erase(const char* name) {
   return [name](json::Object& config) { config.Erase(name); };
@@ -56,14 +57,17 @@ TEST(ConfigErrorsTest, EachIdNamesItsField) {
       {kLlama, "huggingface.config_range", "'vocab_size'", Set("vocab_size", "4294967296")},
       {kLlama, "huggingface.config_range", "'num_hidden_layers'", Set("num_hidden_layers", "2000000000")},
       {kLlama, "huggingface.config_range", "3 key-value heads", Set("num_key_value_heads", "3")},
-      {kLlama, "huggingface.config_unsupported", "'rope_scaling.rope_type'", Set("rope_scaling", R"({"type":"ntk","factor":2.0})")},
+      {kLlama, "huggingface.config_unsupported", "'rope_scaling.rope_type'",
+       Set("rope_scaling", R"({"type":"ntk","factor":2.0})")},
       {kLlama, "huggingface.config_missing", "'rope_scaling.factor'", Set("rope_scaling", R"({"rope_type":"linear"})")},
       {kLlama, "huggingface.config_unsupported", "'hidden_act'", Set("hidden_act", R"("mish")")},
       {kLlama, "huggingface.quantized_config", "'fp8'", Set("quantization_config", R"({"quant_method":"fp8"})")},
       {kLlama, "huggingface.quantized_config", "'mxfp4'", Set("quantization_config", R"({"quant_method":"mxfp4"})")},
       // 4.57 would take the first, 5 the second.
-      {kLlama, "huggingface.config_conflict", "'rope_theta'", Set("rope_parameters", R"({"rope_theta":10000.0,"rope_type":"default"})")},
-      {kLlama, "huggingface.config_conflict", "'rope_theta'", Set("rope_scaling", R"({"rope_type":"linear","factor":2.0,"rope_theta":1.0})")},
+      {kLlama, "huggingface.config_conflict", "'rope_theta'",
+       Set("rope_parameters", R"({"rope_theta":10000.0,"rope_type":"default"})")},
+      {kLlama, "huggingface.config_conflict", "'rope_theta'",
+       Set("rope_scaling", R"({"rope_type":"linear","factor":2.0,"rope_theta":1.0})")},
       {kDeepseek, "huggingface.config_missing", "'q_lora_rank'", Erase("q_lora_rank")},
       {kDeepseek, "huggingface.config_missing", "'n_shared_experts'", Erase("n_shared_experts")},
       {kDeepseek, "huggingface.config_missing", "'first_k_dense_replace'", Erase("first_k_dense_replace")},
@@ -99,7 +103,8 @@ TEST(ConfigErrorsTest, MissingFieldsHaveTheDefaultsOfTheClass) {
     };
   };
   // The first Llama files have neither groups nor theta.
-  const ModelConfig old = ReadConfig(Config(kLlama, erase({"num_key_value_heads", "rope_theta", "head_dim", "rms_norm_eps"})));
+  const ModelConfig old =
+      ReadConfig(Config(kLlama, erase({"num_key_value_heads", "rope_theta", "head_dim", "rms_norm_eps"})));
   EXPECT_EQ(old.kv_heads, 4u);
   EXPECT_EQ(old.head_dim, 6u);
   EXPECT_EQ(old.rope->theta, 10000);
@@ -115,10 +120,12 @@ TEST(ConfigErrorsTest, MissingFieldsHaveTheDefaultsOfTheClass) {
 }
 
 TEST(ConfigErrorsTest, AliasesAndPythonNumbers) {
-  EXPECT_EQ(ReadConfig(Config(kDeepseek, [](json::Object& c) {
-              c.Erase("n_routed_experts");
-              c.Set("num_local_experts", 4);
-            })).experts->count,
+  EXPECT_EQ(ReadConfig(Config(kDeepseek,
+                              [](json::Object& c) {
+                                c.Erase("n_routed_experts");
+                                c.Set("num_local_experts", 4);
+                              }))
+                .experts->count,
             4u);
   for (const char* limit : {"[0.0, Infinity]", R"([0.0, {"__float__": "Infinity"}])", "null"}) {
     EXPECT_NO_THROW(ReadConfig(Config(kMamba, Set("time_step_limit", limit)))) << limit;
@@ -142,7 +149,10 @@ TEST(ConfigErrorsTest, WhatAClassCannotSayIsRefused) {
       {kDeepseek, "33 wide, no multiple of the routed width 16", [](ModelConfig& m) { m.experts->shared_width = 33; }},
       {kDeepseek, "softmax", [](ModelConfig& m) { m.experts->sigmoid = false; }},
       {kDeepseek, "no correction bias", [](ModelConfig& m) { m.experts->correction_bias = false; }},
-      {kDeepseek, "a dense layer comes after", [](ModelConfig& m) { m.expert_layers = {true, false, true}; }},
+      {kDeepseek, "a dense layer comes after",
+       [](ModelConfig& m) {
+         m.expert_layers = {true, false, true};
+       }},
       {kMamba, "54 wide, no multiple of the hidden size 24", [](ModelConfig& m) { m.mamba->head_dim = 9; }},
   };
   for (const Case& c : cases) {

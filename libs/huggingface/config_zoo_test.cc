@@ -89,10 +89,15 @@ const Expected kExpected[] = {
     {"qwen3_moe_value", "ff 24 ffn40 4/2x8 61 silu 3e-05 qk rope(7000.0) moe(2of4 w48 softmax/sum) labels1 bfloat16"},
     {"mixtral", "ff 24 ffn48 4/2x8 61 silu 3e-05 rope(7000.0) moe(2of4 w48 softmax/sum) bfloat16"},
     {"deepseek_v2",
-     "Ff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0,yarn,x4.0,bf32.0,bs1.0,m0.707,ma0.707,o24) moe(2of4 w28 s56 n2 softmax g1of2 *1.7 "
+     "Ff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0,yarn,x4.0,bf32.0,bs1.0,m0.707,ma0.707,o24) moe(2of4 w28 s56 n2 "
+     "softmax g1of2 *1.7 "
      "group_limited_greedy) mla(17 20 10 6 12) float32"},
-    {"deepseek_v2_lite", "Fff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0) moe(2of4 w16 s32 n2 softmax *1.7 greedy) mla(- 20 10 6 12) bfloat16"},
-    {"deepseek_v3", "Fff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0) moe(2of6 w16 s32 n2 sigmoid+b/sum g1of2 *1.7) mla(17 20 10 6 12) mtp1 bfloat16"},
+    {"deepseek_v2_lite",
+     "Fff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0) moe(2of4 w16 s32 n2 softmax *1.7 greedy) mla(- 20 10 6 12) "
+     "bfloat16"},
+    {"deepseek_v3",
+     "Fff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0) moe(2of6 w16 s32 n2 sigmoid+b/sum g1of2 *1.7) mla(17 20 10 6 12) "
+     "mtp1 bfloat16"},
     {"gemma", "FF 24 ffn40 4/2x8 61 tanh 3e-05 tied rope(7000.0) float32"},
     {"gemma2", "SF 24 ffn40 4/2x8 61 tanh 3e-05 tied rope(7000.0) win4 scalar10.0 cap30.0 fcap20.0 bfloat16"},
     {"gemma3", "SFS 24 ffn40 4/2x8 61 tanh 3e-05 tied qk rope(7000.0) local(900.0) win4 scalar10.0 float32"},
@@ -100,13 +105,20 @@ const Expected kExpected[] = {
     {"phi3_longrope", "FF 24 ffn40 4/2x6 61 silu 3e-05 rope(7000.0,longrope,o24,1.0,1.1,1.3/1.5/2.0/3.0) float32"},
     {"nemotron", "FF 24 ffn40 4/2x8 61 relu2 3e-05 rope(7000.0*0.5) bfloat16"},
     {"nemotron_h", "M*- 24 ffn40 4/2x8 61 relu2 3e-05 bias(c) mamba(6x7 2x10 4 4) bfloat16"},
-    {"nemotron_h_moe", "ME* 24 ffn40 4/2x8 61 relu2 3e-05 bias(c) moe(2of4 w28 s18 n1 sigmoid+b/sum *1.3) mamba(6x7 2x10 4 4) float32"},
-    {"nemotron_h_latent", "ME 24 ffn40 4/2x8 61 relu2 3e-05 bias(c) moe(2of4 w48 s18 n1 sigmoid+b/sum *1.3 latent16) mamba(6x7 2x10 4 4) bfloat16"},
+    {"nemotron_h_moe",
+     "ME* 24 ffn40 4/2x8 61 relu2 3e-05 bias(c) moe(2of4 w28 s18 n1 sigmoid+b/sum *1.3) mamba(6x7 2x10 4 4) float32"},
+    {"nemotron_h_latent",
+     "ME 24 ffn40 4/2x8 61 relu2 3e-05 bias(c) moe(2of4 w48 s18 n1 sigmoid+b/sum *1.3 latent16) mamba(6x7 2x10 4 4) "
+     "bfloat16"},
     {"qwen3_next",
      "lfl 24 ffn40 4/2x16 61 silu 3e-05 qk rope(7000.0*0.25) moe(2of5 w40 s18g softmax/sum) gdn(2x5 4x9 3) bfloat16"},
-    {"gpt_oss", "sf 24 ffn40 4/2x8 61 clamped 3e-05 bias(qom) rope(7000.0,yarn,x4.0,bf32.0,bs1.0,o24,uncut) win4 moe(2of6 w40 softmax/sum) bfloat16"},
+    {"gpt_oss",
+     "sf 24 ffn40 4/2x8 61 clamped 3e-05 bias(qom) rope(7000.0,yarn,x4.0,bf32.0,bs1.0,o24,uncut) win4 moe(2of6 w40 "
+     "softmax/sum) bfloat16"},
     {"glm4", "FF 24 ffn40 4/2x8 61 silu 3e-05 bias(q) rope(7000.0*0.5) bfloat16"},
-    {"glm4_moe", "Fff 24 ffn40 4/2x8 61 silu 3e-05 bias(q) qk rope(7000.0*0.5) moe(2of4 w28 s28 n1 sigmoid+b/sum g1of2 *1.5) mtp1 float32"},
+    {"glm4_moe",
+     "Fff 24 ffn40 4/2x8 61 silu 3e-05 bias(q) qk rope(7000.0*0.5) moe(2of4 w28 s28 n1 sigmoid+b/sum g1of2 *1.5) mtp1 "
+     "float32"},
     {"starcoder2", "FF 24 ffn40 4/2x8 61 tanh 3e-05 tied bias(qom) rope(7000.0) float32"},
     {"mamba2", "MM 24 ffn0 0/0x0 61 silu 3e-05 bias(c) mamba(6x8 1x10 4 4) float32"},
     {"mamba2_tied_g2", "MM 24 ffn0 0/0x0 61 silu 3e-05 tied bias(pc) mamba(6x8 2x10 4 4) bfloat16"},
@@ -128,7 +140,8 @@ TEST(ConfigZooTest, EveryClassAsReadByHand) {
 
 // Whether a name with one of these endings is among the tensors that transformers itself wrote.
 bool HasTensor(const std::string& keys, std::initializer_list<const char*> endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return keys.find(Cat(ending, "\t")) != std::string::npos; });
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return keys.find(Cat(ending, "\t")) != std::string::npos; });
 }
 
 // One more than the largest number behind `marker`.

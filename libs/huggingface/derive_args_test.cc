@@ -46,11 +46,13 @@ std::string Text(const ArgumentValue& value) {
 
 std::map<std::string, std::string> Map(const DerivedArgs& args) {
   std::map<std::string, std::string> out;
-  for (const Argument& argument : args.arguments) EXPECT_TRUE(out.emplace(argument.name, Text(argument.value)).second) << argument.name;
+  for (const Argument& argument : args.arguments)
+    EXPECT_TRUE(out.emplace(argument.name, Text(argument.value)).second) << argument.name;
   return out;
 }
 
-const ArgsOptions kOptions = {.impl = TransformerImpl::kTransformerEngine, .padded_vocab = 128, .make_vocab_size_divisible_by = 64};
+const ArgsOptions kOptions = {
+    .impl = TransformerImpl::kTransformerEngine, .padded_vocab = 128, .make_vocab_size_divisible_by = 64};
 
 // "name=value" for what a person would set on Megatron's command line.
 TEST(ArgsFromConfigTest, ArgumentsByHand) {
@@ -60,48 +62,90 @@ TEST(ArgsFromConfigTest, ArgumentsByHand) {
   };
   const Case cases[] = {
       {"llama_untied",
-       {"num_layers=3", "hidden_size=24", "ffn_hidden_size=40", "num_attention_heads=4", "group_query_attention=True", "num_query_groups=2", "kv_channels=8",
-        "max_position_embeddings=96", "vocab_size=61", "padded_vocab_size=128", "make_vocab_size_divisible_by=64", "untie_embeddings_and_output_weights=True",
-        "normalization='RMSNorm'", "layernorm_epsilon=3e-05", "norm_epsilon=3e-05", "layernorm_zero_centered_gamma=False", "qk_layernorm=False",
-        "add_bias_linear=False", "add_qkv_bias=False", "swiglu=True", "position_embedding_type='rope'", "rotary_base=7000", "rotary_percent=1.0",
-        "rotary_interleaved=False", "use_rope_scaling=False", "num_experts=None", "moe_layer_freq=1", "multi_latent_attention=False", "window_size=None",
-        "mtp_num_layers=None", "params_dtype=torch.bfloat16", "bf16=True", "fp16=False", "hybrid_layer_pattern=None", "transformer_impl='transformer_engine'"}},
+       {"num_layers=3",
+        "hidden_size=24",
+        "ffn_hidden_size=40",
+        "num_attention_heads=4",
+        "group_query_attention=True",
+        "num_query_groups=2",
+        "kv_channels=8",
+        "max_position_embeddings=96",
+        "vocab_size=61",
+        "padded_vocab_size=128",
+        "make_vocab_size_divisible_by=64",
+        "untie_embeddings_and_output_weights=True",
+        "normalization='RMSNorm'",
+        "layernorm_epsilon=3e-05",
+        "norm_epsilon=3e-05",
+        "layernorm_zero_centered_gamma=False",
+        "qk_layernorm=False",
+        "add_bias_linear=False",
+        "add_qkv_bias=False",
+        "swiglu=True",
+        "position_embedding_type='rope'",
+        "rotary_base=7000",
+        "rotary_percent=1.0",
+        "rotary_interleaved=False",
+        "use_rope_scaling=False",
+        "num_experts=None",
+        "moe_layer_freq=1",
+        "multi_latent_attention=False",
+        "window_size=None",
+        "mtp_num_layers=None",
+        "params_dtype=torch.bfloat16",
+        "bf16=True",
+        "fp16=False",
+        "hybrid_layer_pattern=None",
+        "transformer_impl='transformer_engine'"}},
       {"llama_tied", {"untie_embeddings_and_output_weights=False", "params_dtype=torch.float32", "bf16=False"}},
       {"llama_bias", {"add_bias_linear=True", "add_qkv_bias=True"}},
       {"qwen2", {"add_bias_linear=False", "add_qkv_bias=True"}},
       {"qwen3", {"qk_layernorm=True", "add_qkv_bias=False"}},
       {"mistral", {"window_size=[3, 0]", "window_attn_skip_freq=None"}},
       {"gpt_oss",
-       {"window_size=[3, 0]", "window_attn_skip_freq=[1, 0]", "softmax_type='learnable'", "quick_geglu=True", "swiglu=False", "activation_func_clamp_value=7.0",
-        "glu_linear_offset=1.0", "position_embedding_type='yarn'", "yarn_rotary_scaling_factor=4.0", "yarn_original_max_position_embeddings=24",
-        "yarn_beta_fast=32.0", "yarn_beta_slow=1.0", "yarn_correction_range_round_to_int=False", "num_experts=6", "moe_ffn_hidden_size=40",
+       {"window_size=[3, 0]", "window_attn_skip_freq=[1, 0]", "softmax_type='learnable'", "quick_geglu=True",
+        "swiglu=False", "activation_func_clamp_value=7.0", "glu_linear_offset=1.0", "position_embedding_type='yarn'",
+        "yarn_rotary_scaling_factor=4.0", "yarn_original_max_position_embeddings=24", "yarn_beta_fast=32.0",
+        "yarn_beta_slow=1.0", "yarn_correction_range_round_to_int=False", "num_experts=6", "moe_ffn_hidden_size=40",
         "moe_router_pre_softmax=False", "add_bias_linear=True"}},
       {"qwen2_moe",
-       {"num_experts=4", "moe_router_topk=2", "moe_ffn_hidden_size=48", "moe_shared_expert_intermediate_size=18", "moe_shared_expert_gate=True",
-        "moe_router_pre_softmax=True", "moe_layer_freq=1", "moe_router_score_function='softmax'"}},
-      {"qwen3_moe_mixed", {"moe_layer_freq=[1, 0, 1]", "moe_router_pre_softmax=False", "moe_shared_expert_intermediate_size=None"}},
+       {"num_experts=4", "moe_router_topk=2", "moe_ffn_hidden_size=48", "moe_shared_expert_intermediate_size=18",
+        "moe_shared_expert_gate=True", "moe_router_pre_softmax=True", "moe_layer_freq=1",
+        "moe_router_score_function='softmax'"}},
+      {"qwen3_moe_mixed",
+       {"moe_layer_freq=[1, 0, 1]", "moe_router_pre_softmax=False", "moe_shared_expert_intermediate_size=None"}},
       {"deepseek_v3",
-       {"multi_latent_attention=True", "group_query_attention=False", "num_query_groups=1", "q_lora_rank=17", "kv_lora_rank=20", "qk_head_dim=10",
-        "qk_pos_emb_head_dim=6", "v_head_dim=12", "qk_layernorm=True", "rope_type='rope'", "moe_layer_freq=[0, 1, 1]", "moe_router_score_function='sigmoid'",
-        "moe_router_enable_expert_bias=True", "moe_router_num_groups=2", "moe_router_group_topk=1", "moe_router_topk_scaling_factor=1.7",
-        "moe_shared_expert_intermediate_size=32", "moe_shared_expert_gate=False"}},
+       {"multi_latent_attention=True", "group_query_attention=False", "num_query_groups=1", "q_lora_rank=17",
+        "kv_lora_rank=20", "qk_head_dim=10", "qk_pos_emb_head_dim=6", "v_head_dim=12", "qk_layernorm=True",
+        "rope_type='rope'", "moe_layer_freq=[0, 1, 1]", "moe_router_score_function='sigmoid'",
+        "moe_router_enable_expert_bias=True", "moe_router_num_groups=2", "moe_router_group_topk=1",
+        "moe_router_topk_scaling_factor=1.7", "moe_shared_expert_intermediate_size=32",
+        "moe_shared_expert_gate=False"}},
       {"deepseek_v2",
-       {"rope_type='yarn'", "rotary_scaling_factor=4.0", "original_max_position_embeddings=24", "mscale=0.707", "mscale_all_dim=0.707", "beta_fast=32.0",
-        "moe_router_score_function='softmax'", "moe_router_pre_softmax=True", "moe_router_enable_expert_bias=False"}},
+       {"rope_type='yarn'", "rotary_scaling_factor=4.0", "original_max_position_embeddings=24", "mscale=0.707",
+        "mscale_all_dim=0.707", "beta_fast=32.0", "moe_router_score_function='softmax'", "moe_router_pre_softmax=True",
+        "moe_router_enable_expert_bias=False"}},
       {"deepseek_v3_noq", {"q_lora_rank=None", "moe_router_num_groups=None"}},
       {"glm4", {"rotary_percent=0.5", "rotary_interleaved=True"}},
       {"glm4_moe", {"rotary_percent=0.5", "rotary_interleaved=False", "qk_layernorm=True"}},
       {"gemma2", {"layernorm_zero_centered_gamma=True", "apply_layernorm_1p=True", "window_attn_skip_freq=[1, 0]"}},
-      {"nemotron", {"normalization='LayerNorm'", "layernorm_zero_centered_gamma=True", "squared_relu=True", "swiglu=False", "rotary_percent=0.5"}},
-      {"starcoder2", {"normalization='LayerNorm'", "openai_gelu=True", "add_bias_linear=True", "layernorm_zero_centered_gamma=False"}},
+      {"nemotron",
+       {"normalization='LayerNorm'", "layernorm_zero_centered_gamma=True", "squared_relu=True", "swiglu=False",
+        "rotary_percent=0.5"}},
+      {"starcoder2",
+       {"normalization='LayerNorm'", "openai_gelu=True", "add_bias_linear=True",
+        "layernorm_zero_centered_gamma=False"}},
       {"nemotron_h_latent",
-       {"num_layers=2", "hybrid_layer_pattern='ME'", "hybrid_override_pattern='ME'", "is_hybrid_model=True", "position_embedding_type='none'", "mamba_num_heads=6",
-        "mamba_head_dim=7", "mamba_num_groups=2", "mamba_state_dim=10", "moe_latent_size=16", "squared_relu=True", "moe_shared_expert_intermediate_size=18"}},
-      {"mamba2", {"hybrid_layer_pattern='MM'", "mamba_num_heads=6", "mamba_head_dim=8", "position_embedding_type='none'"}},
+       {"num_layers=2", "hybrid_layer_pattern='ME'", "hybrid_override_pattern='ME'", "is_hybrid_model=True",
+        "position_embedding_type='none'", "mamba_num_heads=6", "mamba_head_dim=7", "mamba_num_groups=2",
+        "mamba_state_dim=10", "moe_latent_size=16", "squared_relu=True", "moe_shared_expert_intermediate_size=18"}},
+      {"mamba2",
+       {"hybrid_layer_pattern='MM'", "mamba_num_heads=6", "mamba_head_dim=8", "position_embedding_type='none'"}},
       {"qwen3_next",
-       {"attention_output_gate=True", "experimental_attention_variant='gated_delta_net'", "linear_attention_freq=[1, 0, 1]", "linear_num_key_heads=2",
-        "linear_key_head_dim=5", "linear_num_value_heads=4", "linear_value_head_dim=9", "linear_conv_kernel_dim=3", "layernorm_zero_centered_gamma=True",
-        "rotary_percent=0.25", "kv_channels=16"}},
+       {"attention_output_gate=True", "experimental_attention_variant='gated_delta_net'",
+        "linear_attention_freq=[1, 0, 1]", "linear_num_key_heads=2", "linear_key_head_dim=5",
+        "linear_num_value_heads=4", "linear_value_head_dim=9", "linear_conv_kernel_dim=3",
+        "layernorm_zero_centered_gamma=True", "rotary_percent=0.25", "kv_channels=16"}},
   };
   for (const Case& c : cases) {
     const auto args = Map(ArgsFromConfig(Model(c.folder), kOptions));
@@ -140,12 +184,27 @@ pickle::Ref NewValue(pickle::Graph& graph, const ArgumentValue& value) {
 
 // Where nothing is warned about, the arguments say the whole model; what they cannot say is warned about, here by hand.
 TEST(ArgsFromConfigTest, ArgumentsSayTheModelOrWarn) {
-  // Folders by the number of warnings: latent norms (DeepSeek), groups ranked otherwise, soft caps and scalars, gated gelu, q/k norms over all heads,
-  // numbers of llama3, longrope, biases of some layers only.
+  // Folders by the number of warnings: latent norms (DeepSeek), groups ranked otherwise, soft caps and scalars, gated
+  // gelu, q/k norms over all heads, numbers of llama3, longrope, biases of some layers only.
   const std::map<std::string, size_t> warnings = {
-      {"deepseek_v2", 2},    {"deepseek_v2_lite", 1}, {"deepseek_v2_lite_v457", 1}, {"deepseek_v3", 1},  {"deepseek_v3_noq", 1},    {"deepseek_v3_v457", 1},
-      {"gemma", 1},          {"gemma2", 3},           {"gemma3", 3},                {"gemma3_v457", 3},  {"llama_attnbias", 1},     {"llama_rope3", 1},
-      {"llama_rope3_v457", 1}, {"olmo2", 1},          {"olmoe", 1},                 {"olmoe_v457", 1},   {"phi3_longrope", 1},      {"phi3_longrope_v457", 1},
+      {"deepseek_v2", 2},
+      {"deepseek_v2_lite", 1},
+      {"deepseek_v2_lite_v457", 1},
+      {"deepseek_v3", 1},
+      {"deepseek_v3_noq", 1},
+      {"deepseek_v3_v457", 1},
+      {"gemma", 1},
+      {"gemma2", 3},
+      {"gemma3", 3},
+      {"gemma3_v457", 3},
+      {"llama_attnbias", 1},
+      {"llama_rope3", 1},
+      {"llama_rope3_v457", 1},
+      {"olmo2", 1},
+      {"olmoe", 1},
+      {"olmoe_v457", 1},
+      {"phi3_longrope", 1},
+      {"phi3_longrope_v457", 1},
   };
   size_t equal = 0;
   for (const auto& entry : std::filesystem::directory_iterator("testdata/fixtures/hf")) {
@@ -159,11 +218,14 @@ TEST(ArgsFromConfigTest, ArgumentsSayTheModelOrWarn) {
     const bool latent_only = model.mla && args.warnings.size() == 1;
     if (!args.warnings.empty() && !latent_only) continue;
     pickle::Graph graph;
-    const pickle::Ref space = graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
-    for (const Argument& argument : args.arguments) graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
+    const pickle::Ref space =
+        graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+    for (const Argument& argument : args.arguments)
+      graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
     try {
       ModelConfig back = ConfigFromArgs(model.architecture, graph, space).model;
-      if (back.mamba) back.mamba->chunk_size = model.mamba->chunk_size;  // 128 in Megatron's code; the result does not depend on it
+      if (back.mamba)
+        back.mamba->chunk_size = model.mamba->chunk_size;  // 128 in Megatron's code; the result does not depend on it
       EXPECT_EQ(Summary(back), Summary(model));
       EXPECT_TRUE(back == model);
       ++equal;
@@ -190,12 +252,17 @@ TEST(ConfigFromArgsTest, BadArgumentsAreNamed) {
     const char *name, *id;
     ArgumentValue value;
   };
-  for (const Case& c : {Case{"hidden_size", "huggingface.args_missing", std::monostate()}, Case{"hidden_size", "huggingface.args_type", std::string("24")},
-                        Case{"hidden_size", "huggingface.args_type", int64_t{-1}}, Case{"swiglu", "huggingface.args_type", int64_t{1}},
-                        Case{"layernorm_epsilon", "huggingface.args_type", std::string("x")}, Case{"window_size", "huggingface.args_not_expressible", std::vector<int64_t>{3, 3}},
-                        Case{"moe_layer_freq", "", std::vector<int64_t>{1}}, Case{"no_rope_freq", "huggingface.args_not_expressible", int64_t{4}}}) {
+  for (const Case& c :
+       {Case{"hidden_size", "huggingface.args_missing", std::monostate()},
+        Case{"hidden_size", "huggingface.args_type", std::string("24")},
+        Case{"hidden_size", "huggingface.args_type", int64_t{-1}}, Case{"swiglu", "huggingface.args_type", int64_t{1}},
+        Case{"layernorm_epsilon", "huggingface.args_type", std::string("x")},
+        Case{"window_size", "huggingface.args_not_expressible", std::vector<int64_t>{3, 3}},
+        Case{"moe_layer_freq", "", std::vector<int64_t>{1}},
+        Case{"no_rope_freq", "huggingface.args_not_expressible", int64_t{4}}}) {
     pickle::Graph graph;
-    const pickle::Ref space = graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+    const pickle::Ref space =
+        graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
     for (const Argument& argument : ArgsFromConfig(Model("llama_untied"), kOptions).arguments) {
       if (argument.name != "norm_epsilon") graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
     }

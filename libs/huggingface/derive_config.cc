@@ -7,14 +7,17 @@
 namespace ck::huggingface {
 namespace {
 
-bool IsGemma(Family family) { return family == Family::kGemma || family == Family::kGemma2 || family == Family::kGemma3; }
+bool IsGemma(Family family) {
+  return family == Family::kGemma || family == Family::kGemma2 || family == Family::kGemma3;
+}
 
 void DeriveAttention(const ArgFields& args, ModelConfig& model) {
   const Family family = model.architecture.family;
   const bool latent = args.Flag("multi_latent_attention");
   const bool wants_latent = family == Family::kDeepseekV2 || family == Family::kDeepseekV3;
   if (latent != wants_latent) {
-    throw args.NotExpressible("multi_latent_attention", Cat(ClassName(model.architecture), wants_latent ? " has" : " has no", " latent attention"));
+    throw args.NotExpressible("multi_latent_attention", Cat(ClassName(model.architecture),
+                                                            wants_latent ? " has" : " has no", " latent attention"));
   }
   if (family == Family::kMamba2) return;
   model.heads = args.Size("num_attention_heads");
@@ -31,13 +34,15 @@ void DeriveAttention(const ArgFields& args, ModelConfig& model) {
   }
   // Off, num_query_groups is 1 and the truth is one group a head.
   model.kv_heads = args.Flag("group_query_attention") ? args.Size("num_query_groups") : model.heads;
-  if (model.heads % model.kv_heads != 0) throw args.Wrong("num_query_groups", Cat("a divisor of ", model.heads, " heads"));
+  if (model.heads % model.kv_heads != 0)
+    throw args.Wrong("num_query_groups", Cat("a divisor of ", model.heads, " heads"));
   const auto channels = args.Uint("kv_channels");
   if (!channels && model.hidden % model.heads != 0) throw args.Missing("kv_channels");
   model.head_dim = channels.value_or(model.hidden / model.heads);
   const bool gate = args.Flag("attention_output_gate");
   if (gate != (family == Family::kQwen3Next)) {
-    throw args.NotExpressible("attention_output_gate", Cat(ClassName(model.architecture), gate ? " has no gate" : " has a gate", " behind attention"));
+    throw args.NotExpressible("attention_output_gate", Cat(ClassName(model.architecture),
+                                                           gate ? " has no gate" : " has a gate", " behind attention"));
   }
 }
 
@@ -55,10 +60,13 @@ void DeriveNorms(const ArgFields& args, DerivedConfig& derived) {
   derived.zero_centered_norms = args.Flag("layernorm_zero_centered_gamma") || args.Flag("apply_layernorm_1p");
   const bool qk = args.Flag("qk_layernorm");
   if (model.mla) {
-    if (!qk) throw args.NotExpressible("qk_layernorm", Cat(ClassName(model.architecture), " has norms between the latent projections"));
+    if (!qk)
+      throw args.NotExpressible("qk_layernorm",
+                                Cat(ClassName(model.architecture), " has norms between the latent projections"));
     constexpr double kLatentEps = 1e-6;
     if (*eps != kLatentEps) {
-      derived.warnings.push_back(Cat("args.layernorm_epsilon is ", FormatDouble(*eps), ": transformers computes q_a_layernorm and kv_a_layernorm with ",
+      derived.warnings.push_back(Cat("args.layernorm_epsilon is ", FormatDouble(*eps),
+                                     ": transformers computes q_a_layernorm and kv_a_layernorm with ",
                                      FormatDouble(kLatentEps), " whatever config.json says; logits differ slightly"));
     }
     return;
@@ -66,7 +74,8 @@ void DeriveNorms(const ArgFields& args, DerivedConfig& derived) {
   if (model.heads == 0) return;
   const bool optional = model.architecture.family == Family::kGlm4Moe;
   if (!optional && qk != (row.qk_norm != QkNorm::kNone)) {
-    throw args.NotExpressible("qk_layernorm", Cat(ClassName(model.architecture), qk ? " has no norms" : " has norms", " of q and k"));
+    throw args.NotExpressible("qk_layernorm",
+                              Cat(ClassName(model.architecture), qk ? " has no norms" : " has norms", " of q and k"));
   }
   model.qk_norm = qk ? row.qk_norm : QkNorm::kNone;
 }
@@ -79,7 +88,9 @@ void DeriveActivation(const ArgFields& args, DerivedConfig& derived) {
   bool gated = swiglu || quick;
   if (family == Family::kGptOss) {
     if (!quick || args.Double("activation_func_clamp_value") != 7.0 || args.Double("glu_linear_offset") != 1.0) {
-      throw args.NotExpressible("quick_geglu", "GptOssForCausalLM has quick_geglu with activation_func_clamp_value 7 and glu_linear_offset 1");
+      throw args.NotExpressible(
+          "quick_geglu",
+          "GptOssForCausalLM has quick_geglu with activation_func_clamp_value 7 and glu_linear_offset 1");
     }
     model.activation = Activation::kClampedSwiglu;
   } else if (quick) {
@@ -91,19 +102,23 @@ void DeriveActivation(const ArgFields& args, DerivedConfig& derived) {
   } else if (IsGemma(family)) {
     gated = true;
     model.activation = Activation::kGeluTanh;
-    derived.warnings.push_back("no argument says which activation gates the MLP; the class's own, gelu_pytorch_tanh, was taken");
+    derived.warnings.push_back(
+        "no argument says which activation gates the MLP; the class's own, gelu_pytorch_tanh, was taken");
   } else {
     // The fused kernel computes the approximation.
     const bool tanh = args.Flag("openai_gelu") || (args.Flag("bias_gelu_fusion") && args.Flag("add_bias_linear"));
     model.activation = tanh ? Activation::kGeluTanh : Activation::kGelu;
   }
   if (gated != (model.row().gated == Gated::kYes)) {
-    throw args.NotExpressible("swiglu", Cat(ClassName(model.architecture), gated ? " has no gate" : " has a gate", " in its MLP"));
+    throw args.NotExpressible(
+        "swiglu", Cat(ClassName(model.architecture), gated ? " has no gate" : " has a gate", " in its MLP"));
   }
 }
 
 void DeriveBiases(const ArgFields& args, ModelConfig& model) {
-  const bool linear = args.Has("add_bias_linear") ? args.Flag("add_bias_linear") : args.Has("disable_bias_linear") && !args.Flag("disable_bias_linear");
+  const bool linear = args.Has("add_bias_linear")
+                          ? args.Flag("add_bias_linear")
+                          : args.Has("disable_bias_linear") && !args.Flag("disable_bias_linear");
   model.biases.mlp = linear && model.ffn != 0;
   model.biases.attention_out = linear && model.heads != 0;
   model.biases.qkv = model.heads != 0 && !model.mla && (linear || args.Flag("add_qkv_bias"));
@@ -119,13 +134,15 @@ void DeriveMamba(const ArgFields& args, ModelConfig& model) {
   mamba.head_dim = args.Uint("mamba_head_dim").value_or(64);
   if (mamba.head_dim == 0) throw args.Wrong("mamba_head_dim", "a positive integer");
   const auto heads = args.Uint("mamba_num_heads");
-  if (!heads && kExpand * model.hidden % mamba.head_dim != 0) throw args.Wrong("mamba_head_dim", Cat("a divisor of ", kExpand * model.hidden));
+  if (!heads && kExpand * model.hidden % mamba.head_dim != 0)
+    throw args.Wrong("mamba_head_dim", Cat("a divisor of ", kExpand * model.hidden));
   mamba.heads = heads.value_or(kExpand * model.hidden / mamba.head_dim);
   mamba.groups = args.Size("mamba_num_groups");
   mamba.state = args.Size("mamba_state_dim");
   mamba.conv_taps = kConvTaps;
   mamba.chunk_size = kChunk;
-  if (mamba.heads == 0 || mamba.heads % mamba.groups != 0) throw args.Wrong("mamba_num_groups", Cat("a divisor of ", mamba.heads, " heads"));
+  if (mamba.heads == 0 || mamba.heads % mamba.groups != 0)
+    throw args.Wrong("mamba_num_groups", Cat("a divisor of ", mamba.heads, " heads"));
   model.mamba = mamba;
 }
 
@@ -137,12 +154,13 @@ void CheckRest(const ArgFields& args, DerivedConfig& derived) {
   }
   const std::string softmax = args.String("softmax_type").value_or("vanilla");
   const std::string_view wanted = family == Family::kGptOss ? "learnable" : "vanilla";
-  if (model.heads != 0 && softmax != wanted) throw args.NotExpressible("softmax_type", Cat(ClassName(model.architecture), " has ", wanted));
+  if (model.heads != 0 && softmax != wanted)
+    throw args.NotExpressible("softmax_type", Cat(ClassName(model.architecture), " has ", wanted));
   if (IsGemma(family)) {
-    derived.warnings.push_back("no argument says that the embedding is multiplied by the square root of the hidden size; transformers does so");
+    derived.warnings.push_back(
+        "no argument says that the embedding is multiplied by the square root of the hidden size; transformers does "
+        "so");
   }
-  const bool parallel = family == Family::kGptNeox || family == Family::kFalcon;
-  Check(!parallel || !model.parallel_residual, "Megatron-Core's layers are sequential");
 }
 
 std::string DeriveDtype(const ArgFields& args) {
@@ -152,8 +170,11 @@ std::string DeriveDtype(const ArgFields& args) {
 
 }  // namespace
 
-DerivedConfig ConfigFromArgs(const Architecture& architecture, const pickle::Graph& graph, pickle::Ref saved, std::optional<uint64_t> vocab) {
-  if (saved == pickle::kNoRef) throw InputError("huggingface.args_missing", "the checkpoint has no args; a config.json cannot be derived, give one with --config");
+DerivedConfig ConfigFromArgs(const Architecture& architecture, const pickle::Graph& graph, pickle::Ref saved,
+                             std::optional<uint64_t> vocab) {
+  if (saved == pickle::kNoRef)
+    throw InputError("huggingface.args_missing",
+                     "the checkpoint has no args; a config.json cannot be derived, give one with --config");
   const ArgFields args(graph, saved);
   DerivedConfig out;
   ModelConfig& model = out.model;
@@ -176,7 +197,8 @@ DerivedConfig ConfigFromArgs(const Architecture& architecture, const pickle::Gra
   DeriveExperts(args, out);
   DeriveBiases(args, model);
   DeriveRope(args, model);
-  if (family == Family::kGemma2 || family == Family::kGemma3) model.query_pre_attn_scalar = static_cast<double>(model.head_dim);
+  if (family == Family::kGemma2 || family == Family::kGemma3)
+    model.query_pre_attn_scalar = static_cast<double>(model.head_dim);
   CheckRest(args, out);
   return out;
 }

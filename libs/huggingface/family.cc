@@ -28,14 +28,18 @@ constexpr BiasFields kQwen2MoeBias = {.attention = "qkv_bias", .attention_defaul
 constexpr BiasFields kGlm4Bias = {.attention = "attention_bias", .attention_default = true};
 constexpr BiasFields kGlm4MoeBias = {.attention = "attention_bias"};
 constexpr BiasFields kNemotronHBias = {.mlp = "mlp_bias"};
-constexpr BiasFields kGptOssBias = {.attention = "attention_bias", .attention_default = true, .covers_out = true, .mlp_default = true};
+constexpr BiasFields kGptOssBias = {
+    .attention = "attention_bias", .attention_default = true, .covers_out = true, .mlp_default = true};
 constexpr BiasFields kNeoxBias = kGptOssBias;
-constexpr BiasFields kStarcoderBias = {.attention = "use_bias", .attention_default = true, .covers_out = true, .mlp = "use_bias", .mlp_default = true};
+constexpr BiasFields kStarcoderBias = {
+    .attention = "use_bias", .attention_default = true, .covers_out = true, .mlp = "use_bias", .mlp_default = true};
 constexpr BiasFields kFalconBias = {.attention = "bias", .covers_out = true, .mlp = "bias"};
 
 constexpr std::string_view kTanh = "gelu_pytorch_tanh";
 
-// Columns: class and model_type; value and reward head; norm; MLP; eps; activation; head_dim; rope; experts; tie; biases.
+// Columns: class and model_type; value and reward head; norm; MLP; eps; activation; head_dim; rope; experts; tie;
+// biases.
+// clang-format off
 const std::vector<FamilyRow> kFamilies = {
     {Family::kLlama, "Llama", "llama", true, true, kRms, kPlain, kNoQkNorm, kGated,                   //
      "rms_norm_eps", 1e-6, "hidden_act", "silu", kWritten, 0, 1e4, 1, "", false, kLlamaBias},
@@ -88,6 +92,7 @@ const std::vector<FamilyRow> kFamilies = {
     {Family::kFalcon, "Falcon", "falcon", true, true, kLayerNorm, kPlain, kNoQkNorm, kUngated,        //
      "layer_norm_epsilon", 1e-5, "activation", "gelu", kNone, 0, 1e4, 1, "", true, kFalconBias},
 };
+// clang-format on
 
 constexpr std::array kHeads = {Head::kCausalLm, Head::kTokenClassification, Head::kSequenceClassification};
 
@@ -111,7 +116,9 @@ std::string Name(const FamilyRow& row, Head head) {
 
 }  // namespace
 
-const std::vector<FamilyRow>& Families() { return kFamilies; }
+const std::vector<FamilyRow>& Families() {
+  return kFamilies;
+}
 
 const FamilyRow& RowOf(Family family) {
   for (const FamilyRow& row : kFamilies) {
@@ -128,7 +135,8 @@ bool HasHead(Family family, Head head) {
 std::string ClassName(const Architecture& architecture) {
   const FamilyRow& row = RowOf(architecture.family);
   if (!HasHead(architecture.family, architecture.head)) {
-    throw InputError("huggingface.no_such_head", Cat("transformers has no ", row.prefix, Suffix(architecture.head), " in both versions 4.57 and 5"));
+    throw InputError("huggingface.no_such_head", Cat("transformers has no ", row.prefix, Suffix(architecture.head),
+                                                     " in both versions 4.57 and 5"));
   }
   return Name(row, architecture.head);
 }
@@ -146,7 +154,8 @@ Architecture ParseArchitecture(std::string_view class_name) {
   }
   const std::string near = NearestWord(class_name, known);
   throw InputError("huggingface.unknown_architecture",
-                   Cat("architecture ", Quote(class_name), " is not known", near.empty() ? "" : Cat("; the nearest is ", near), "; ck-split --list shows all"));
+                   Cat("architecture ", Quote(class_name), " is not known",
+                       near.empty() ? "" : Cat("; the nearest is ", near), "; ck-split --list shows all"));
 }
 
 }  // namespace ck::huggingface

@@ -77,7 +77,8 @@ struct BiasFields {
   bool mlp_default = false;
 };
 
-// One row per class: facts that every model of the class shares, and the names of the fields that differ between classes.
+// One row per class: facts that every model of the class shares, and the names of the fields that differ between
+// classes.
 struct FamilyRow {
   Family family;
   std::string_view prefix;      // of the class name
@@ -96,8 +97,8 @@ struct FamilyRow {
   uint64_t default_head_dim;  // what a missing head_dim means; 0: hidden / heads
   double default_rope_theta;  // 0: no rotary positions
   double default_partial_rotary;
-  std::string_view experts;   // name of the field as both versions read it; "" for a class without experts
-  bool tied_by_default;       // what a missing tie_word_embeddings means
+  std::string_view experts;  // name of the field as both versions read it; "" for a class without experts
+  bool tied_by_default;      // what a missing tie_word_embeddings means
   BiasFields bias;
 };
 const FamilyRow& RowOf(Family family);

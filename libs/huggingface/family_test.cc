@@ -24,7 +24,8 @@ TEST(FamilyTest, NamesAreThoseOfTransformers) {
   EXPECT_EQ(ClassName({Family::kGptNeox, Head::kCausalLm}), "GPTNeoXForCausalLM");
   EXPECT_EQ(ClassName({Family::kGemma3, Head::kSequenceClassification}), "Gemma3TextForSequenceClassification");
   EXPECT_EQ(ParseArchitecture("GPTNeoXForCausalLM"), (Architecture{Family::kGptNeox, Head::kCausalLm}));
-  EXPECT_EQ(ParseArchitecture("LlamaForSequenceClassification"), (Architecture{Family::kLlama, Head::kSequenceClassification}));
+  EXPECT_EQ(ParseArchitecture("LlamaForSequenceClassification"),
+            (Architecture{Family::kLlama, Head::kSequenceClassification}));
 }
 
 TEST(FamilyTest, EveryClassReadsBack) {
@@ -48,8 +49,10 @@ TEST(FamilyTest, AnUnknownNameNamesTheNearest) {
 
 // A head that only one version has, or none, would load elsewhere with random weights.
 TEST(FamilyTest, ClassesWithoutAHeadAreRefused) {
-  for (const char* name : {"DeepseekV2ForTokenClassification", "Gemma3ForTokenClassification", "Glm4MoeForTokenClassification", "Glm4MoeForSequenceClassification",
-                           "NemotronHForTokenClassification", "OlmoeForSequenceClassification", "Olmo2ForSequenceClassification", "Mamba2ForTokenClassification"}) {
+  for (const char* name :
+       {"DeepseekV2ForTokenClassification", "Gemma3ForTokenClassification", "Glm4MoeForTokenClassification",
+        "Glm4MoeForSequenceClassification", "NemotronHForTokenClassification", "OlmoeForSequenceClassification",
+        "Olmo2ForSequenceClassification", "Mamba2ForTokenClassification"}) {
     EXPECT_EQ(IdOf(name), "huggingface.no_such_head") << name;
   }
 }

@@ -29,19 +29,24 @@ std::optional<T> FirstOf(const Fields& fields, std::initializer_list<std::string
 
 std::string ShowValue(const json::Value& value) {
   std::string text = json::Write(value, {.final_newline = false, .extensions = json::Extensions::kPythonNumbers});
-  if (text.size() > kShownBytes) text = Cat(text.substr(0, Utf8PrefixLength(std::string_view(text).substr(0, kShownBytes))), "...");
+  if (text.size() > kShownBytes)
+    text = Cat(text.substr(0, Utf8PrefixLength(std::string_view(text).substr(0, kShownBytes))), "...");
   return text;
 }
 
-std::string Fields::Named(std::string_view name) const { return Cat("config.json: ", Quote(Cat(where_, name))); }
+std::string Fields::Named(std::string_view name) const {
+  return Cat("config.json: ", Quote(Cat(where_, name)));
+}
 
 Error Fields::Wrong(std::string_view name, std::string_view expected) const {
   const json::Value* value = object_.Find(name);
-  return InputError("huggingface.config_type", Cat(Named(name), " is ", value == nullptr ? "absent" : ShowValue(*value), ", expected ", expected));
+  return InputError("huggingface.config_type",
+                    Cat(Named(name), " is ", value == nullptr ? "absent" : ShowValue(*value), ", expected ", expected));
 }
 
 Error Fields::Missing(std::string_view name) const {
-  return InputError("huggingface.config_missing", Cat(Named(name), " is missing, and the class has no default for it that is safe to assume"));
+  return InputError("huggingface.config_missing",
+                    Cat(Named(name), " is missing, and the class has no default for it that is safe to assume"));
 }
 
 Error Fields::Conflict(std::string_view first, std::string_view second) const {
@@ -49,8 +54,9 @@ Error Fields::Conflict(std::string_view first, std::string_view second) const {
     const json::Value* value = object_.Find(name);
     return value == nullptr ? std::string("absent") : ShowValue(*value);
   };
-  return InputError("huggingface.config_conflict", Cat(Named(first), " is ", shown(first), ", ", Quote(Cat(where_, second)), " is ", shown(second),
-                                                       ": they mean the same, and versions of transformers take different ones"));
+  return InputError("huggingface.config_conflict",
+                    Cat(Named(first), " is ", shown(first), ", ", Quote(Cat(where_, second)), " is ", shown(second),
+                        ": they mean the same, and versions of transformers take different ones"));
 }
 
 const json::Value* Fields::Find(std::string_view name) const {
@@ -63,7 +69,9 @@ std::optional<uint64_t> Fields::Uint(std::string_view name) const {
   if (value == nullptr) return std::nullopt;
   const auto number = value->AsUint();
   if (!number) throw Wrong(name, "an integer that is not negative");
-  if (*number > kMaxConfigSize) throw InputError("huggingface.config_range", Cat(Named(name), " is ", *number, ", expected at most ", kMaxConfigSize));
+  if (*number > kMaxConfigSize)
+    throw InputError("huggingface.config_range",
+                     Cat(Named(name), " is ", *number, ", expected at most ", kMaxConfigSize));
   return number;
 }
 

@@ -1,6 +1,8 @@
-// Typed access to the members of a config.json. null counts as absent; a member of another type is an error that names it.
+// Typed access to the members of a config.json. null counts as absent; a member of another type is an error that names
+// it.
 //
-// Errors.  huggingface.config_missing, huggingface.config_type, huggingface.config_range, huggingface.config_conflict (kInput).
+// Errors.  huggingface.config_missing, huggingface.config_type, huggingface.config_range, huggingface.config_conflict
+// (kInput).
 #ifndef CK_HUGGINGFACE_FIELDS_H_
 #define CK_HUGGINGFACE_FIELDS_H_
 
@@ -30,8 +32,8 @@ class Fields {
   std::optional<bool> Bool(std::string_view name) const;
   std::optional<std::string> String(std::string_view name) const;
   std::optional<int64_t> Int(std::string_view name) const;
-  std::vector<double> Doubles(std::string_view name) const;             // empty when absent
-  std::vector<std::string> Strings(std::string_view name) const;        // empty when absent
+  std::vector<double> Doubles(std::string_view name) const;       // empty when absent
+  std::vector<std::string> Strings(std::string_view name) const;  // empty when absent
   std::optional<Fields> Object(std::string_view name) const;
 
   // A size that must be there and positive.

@@ -37,11 +37,14 @@ std::vector<LayerKind> LayersOfPattern(std::string_view pattern) {
       if (word.symbol == symbol) out.push_back(word.kind);
     }
     if (out.size() == before) {
-      throw InputError("huggingface.config_unsupported", Cat("layer pattern ", Quote(pattern), ": NemotronH has no layer ", Quote(std::string(1, symbol)), ", only M, *, - and E"));
+      throw InputError("huggingface.config_unsupported",
+                       Cat("layer pattern ", Quote(pattern), ": NemotronH has no layer ", Quote(std::string(1, symbol)),
+                           ", only M, *, - and E"));
     }
   }
   if (out.empty() || out.size() > kMaxConfigLayers) {
-    throw InputError("huggingface.config_range", Cat("layer pattern ", Quote(pattern), " has ", out.size(), " layers, expected 1 to ", kMaxConfigLayers));
+    throw InputError("huggingface.config_range", Cat("layer pattern ", Quote(pattern), " has ", out.size(),
+                                                     " layers, expected 1 to ", kMaxConfigLayers));
   }
   return out;
 }
@@ -59,11 +62,14 @@ std::string PatternOf(const std::vector<LayerKind>& layers) {
 
 std::vector<LayerKind> ReadHybridLayers(const Fields& config) {
   std::vector<LayerKind> words;
-  for (const std::string& text : config.Strings("layers_block_type")) words.push_back(KindOfWord(config, text));
+  // 5 calls the same field layer_types in other classes and reads that name too.
+  const char* name = config.Present("layers_block_type") ? "layers_block_type" : "layer_types";
+  for (const std::string& text : config.Strings(name)) words.push_back(KindOfWord(config, text));
   const auto pattern = config.String("hybrid_override_pattern");
   if (!pattern && words.empty()) throw config.Missing("layers_block_type");
   if (!pattern) {
-    if (words.size() > kMaxConfigLayers) throw config.Wrong("layers_block_type", Cat("at most ", kMaxConfigLayers, " layers"));
+    if (words.size() > kMaxConfigLayers)
+      throw config.Wrong("layers_block_type", Cat("at most ", kMaxConfigLayers, " layers"));
     return words;
   }
   std::vector<LayerKind> out = LayersOfPattern(*pattern);

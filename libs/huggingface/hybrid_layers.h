@@ -1,4 +1,5 @@
-// NemotronH's list of layers: a pattern of M, *, -, E (hybrid_override_pattern), or a list of words (layers_block_type).
+// NemotronH's list of layers: a pattern of M, *, -, E (hybrid_override_pattern), or a list of words
+// (layers_block_type).
 #ifndef CK_HUGGINGFACE_HYBRID_LAYERS_H_
 #define CK_HUGGINGFACE_HYBRID_LAYERS_H_
 

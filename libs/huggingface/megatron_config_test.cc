@@ -26,8 +26,10 @@ megatron::CommonDocument Document(const std::string& folder) {
   throw InternalError("test.folder", folder);
 }
 
-DerivedConfig Derive(const megatron::CommonDocument& document, const char* architecture, std::optional<uint64_t> vocab = std::nullopt) {
-  return ConfigFromArgs(ParseArchitecture(architecture), document.graph, document.graph.Find(document.root, "args"), vocab);
+DerivedConfig Derive(const megatron::CommonDocument& document, const char* architecture,
+                     std::optional<uint64_t> vocab = std::nullopt) {
+  return ConfigFromArgs(ParseArchitecture(architecture), document.graph, document.graph.Find(document.root, "args"),
+                        vocab);
 }
 
 struct Expected {
@@ -62,13 +64,18 @@ const Expected kExpected[] = {
     {"gpt_moe_ep2", "MixtralForCausalLM", kMixtral, 0},
     {"gpt_moe_legacy_grouped", "MixtralForCausalLM", kMixtral, 0},
     {"hybrid_moe", "MixtralForCausalLM", kMixtral, 0},
-    {"te_gpt_moe", "Qwen3MoeForCausalLM", "ff 16 ffn26 4/2x6 29 silu 1e-05 qk rope(10000.0) moe(2of4 w20 softmax/sum) bfloat16", 0},
-    {"gpt_moe_shared_gate", "Qwen2MoeForCausalLM", "ff 16 ffn26 4/2x6 29 silu 1e-05 bias(q) rope(10000.0) moe(2of4 w20 s22g softmax/sum) bfloat16", 0},
+    {"te_gpt_moe", "Qwen3MoeForCausalLM",
+     "ff 16 ffn26 4/2x6 29 silu 1e-05 qk rope(10000.0) moe(2of4 w20 softmax/sum) bfloat16", 0},
+    {"gpt_moe_shared_gate", "Qwen2MoeForCausalLM",
+     "ff 16 ffn26 4/2x6 29 silu 1e-05 bias(q) rope(10000.0) moe(2of4 w20 s22g softmax/sum) bfloat16", 0},
     {"gpt_mla", "DeepseekV3ForCausalLM", "FF 16 ffn26 4/4x4 29 silu 1e-05 rope(10000.0) mla(15 9 8 4 6) float32", 1},
-    {"gpt_mla_noqlora", "DeepseekV3ForCausalLM", "FF 16 ffn26 4/4x4 29 silu 1e-05 rope(10000.0) mla(- 9 8 4 6) float32", 1},
+    {"gpt_mla_noqlora", "DeepseekV3ForCausalLM", "FF 16 ffn26 4/4x4 29 silu 1e-05 rope(10000.0) mla(- 9 8 4 6) float32",
+     1},
     {"te_gpt_mla_moe", "DeepseekV3ForCausalLM",
-     "Fff 16 ffn26 4/4x4 29 silu 1e-05 rope(10000.0) moe(2of4 w20 s22 n1 sigmoid+b/sum *2.5) mla(15 9 8 4 6) bfloat16", 1},
-    {"gpt_moe_perlayer_mixed", "Glm4MoeForCausalLM", "Fff 16 ffn26 4/2x6 29 silu 1e-05 rope(10000.0) moe(2of4 w20 s22 n1 sigmoid+b/sum *1.5) float32", 0},
+     "Fff 16 ffn26 4/4x4 29 silu 1e-05 rope(10000.0) moe(2of4 w20 s22 n1 sigmoid+b/sum *2.5) mla(15 9 8 4 6) bfloat16",
+     1},
+    {"gpt_moe_perlayer_mixed", "Glm4MoeForCausalLM",
+     "Fff 16 ffn26 4/2x6 29 silu 1e-05 rope(10000.0) moe(2of4 w20 s22 n1 sigmoid+b/sum *1.5) float32", 0},
     {"window", "LlamaForCausalLM", kSmall, 0},
     {"window_full", "LlamaForCausalLM", kSmall, 0},
     {"full_dp_reshardable", "LlamaForCausalLM", kSmall, 0},
@@ -118,11 +125,16 @@ TEST(ConfigFromArgsTest, AClassThatComputesOtherwiseIsRefused) {
   struct Case {
     const char *folder, *architecture, *argument;
   };
-  for (const Case& c : {Case{"gpt_dense_stacked", "Qwen3ForCausalLM", "qk_layernorm"}, {"gpt_dense_stacked", "DeepseekV3ForCausalLM", "multi_latent_attention"},
-                        {"gpt_mla", "LlamaForCausalLM", "multi_latent_attention"}, {"gpt_dense_stacked", "NemotronForCausalLM", "normalization"},
-                        {"gpt_layernorm_gelu", "Starcoder2ForCausalLM", "position_embedding_type"}, {"gpt_dense_stacked", "GptOssForCausalLM", "quick_geglu"},
-                        {"hybrid_attn_mlp_ordered", "LlamaForCausalLM", "hybrid_override_pattern"}, {"hybrid_mamba", "LlamaForCausalLM", "hybrid_override_pattern"},
-                        {"main_hybrid_mamba", "NemotronHForCausalLM", "swiglu"}, {"gpt_dense_stacked", "Glm4ForCausalLM", "rotary_interleaved"},
+  for (const Case& c : {Case{"gpt_dense_stacked", "Qwen3ForCausalLM", "qk_layernorm"},
+                        {"gpt_dense_stacked", "DeepseekV3ForCausalLM", "multi_latent_attention"},
+                        {"gpt_mla", "LlamaForCausalLM", "multi_latent_attention"},
+                        {"gpt_dense_stacked", "NemotronForCausalLM", "normalization"},
+                        {"gpt_layernorm_gelu", "Starcoder2ForCausalLM", "position_embedding_type"},
+                        {"gpt_dense_stacked", "GptOssForCausalLM", "quick_geglu"},
+                        {"hybrid_attn_mlp_ordered", "LlamaForCausalLM", "hybrid_override_pattern"},
+                        {"hybrid_mamba", "LlamaForCausalLM", "hybrid_override_pattern"},
+                        {"main_hybrid_mamba", "NemotronHForCausalLM", "swiglu"},
+                        {"gpt_dense_stacked", "Glm4ForCausalLM", "rotary_interleaved"},
                         {"gpt_dense_stacked", "Qwen3NextForCausalLM", "attention_output_gate"}}) {
     SCOPED_TRACE(Cat(c.folder, " as ", c.architecture));
     const megatron::CommonDocument document = Document(c.folder);

@@ -12,13 +12,15 @@ namespace {
 Architecture ReadArchitecture(const Fields& config, std::optional<std::string_view> given) {
   std::vector<std::string> names = config.Strings("architectures");
   if (!given && names.empty()) {
-    throw InputError("huggingface.config_missing", Cat(config.Named("architectures"), " is missing; name the class with --architecture"));
+    throw InputError("huggingface.config_missing",
+                     Cat(config.Named("architectures"), " is missing; name the class with --architecture"));
   }
   const Architecture out = ParseArchitecture(given ? *given : std::string_view(names.front()));
   const auto type = config.String("model_type");
   if (type && *type != RowOf(out.family).model_type) {
     throw InputError("huggingface.config_conflict",
-                     Cat(config.Named("model_type"), " is ", Quote(*type), ", ", Quote(ClassName(out)), " has ", Quote(RowOf(out.family).model_type)));
+                     Cat(config.Named("model_type"), " is ", Quote(*type), ", ", Quote(ClassName(out)), " has ",
+                         Quote(RowOf(out.family).model_type)));
   }
   return out;
 }
@@ -30,8 +32,10 @@ void ReadAttention(const Fields& config, ModelConfig& model) {
   model.heads = config.Size("num_attention_heads");
   const auto kv = [&](std::string_view name) -> uint64_t {
     if (config.Find(name) != nullptr) return config.Size(name);
-    // null, or a file from before grouped queries, means one group a head; where the class's own default is another number, absence is not guessed.
-    const bool old = family == Family::kLlama || family == Family::kPhi3 || family == Family::kNemotron || family == Family::kOlmo2 || family == Family::kOlmoe;
+    // null, or a file from before grouped queries, means one group a head; where the class's own default is another
+    // number, absence is not guessed.
+    const bool old = family == Family::kLlama || family == Family::kPhi3 || family == Family::kNemotron ||
+                     family == Family::kOlmo2 || family == Family::kOlmoe;
     if (!config.Present(name) && !old) throw config.Missing(name);
     return model.heads;
   };
@@ -53,8 +57,8 @@ void ReadAttention(const Fields& config, ModelConfig& model) {
       model.kv_heads = kv("num_key_value_heads");
   }
   if (model.kv_heads == 0 || model.heads % model.kv_heads != 0) {
-    throw InputError("huggingface.config_range",
-                     Cat(config.Named("num_attention_heads"), " is ", model.heads, ", no multiple of the ", model.kv_heads, " key-value heads"));
+    throw InputError("huggingface.config_range", Cat(config.Named("num_attention_heads"), " is ", model.heads,
+                                                     ", no multiple of the ", model.kv_heads, " key-value heads"));
   }
   if (family == Family::kDeepseekV2 || family == Family::kDeepseekV3) {
     model.head_dim = config.Size("qk_rope_head_dim");
@@ -64,14 +68,17 @@ void ReadAttention(const Fields& config, ModelConfig& model) {
   if (!given && family == Family::kNemotronH) given = config.Uint("attention_head_dim");
   if (!given && row.default_head_dim != 0 && !config.Present("head_dim")) given = row.default_head_dim;
   const uint64_t quotient = model.hidden % model.heads == 0 ? model.hidden / model.heads : 0;
-  if (row.head_dim == HeadDimField::kNone && given && *given != quotient) throw config.Wrong("head_dim", "hidden_size / num_attention_heads, as the class takes it");
+  if (row.head_dim == HeadDimField::kNone && given && *given != quotient)
+    throw config.Wrong("head_dim", "hidden_size / num_attention_heads, as the class takes it");
   model.head_dim = given.value_or(quotient);
   if (model.head_dim == 0) throw config.Missing("head_dim");
 }
 
 void ReadBiases(const Fields& config, ModelConfig& model) {
   const BiasFields& fields = model.row().bias;
-  const auto read = [&](std::string_view name, bool missing) { return name.empty() ? missing : config.Bool(name).value_or(missing); };
+  const auto read = [&](std::string_view name, bool missing) {
+    return name.empty() ? missing : config.Bool(name).value_or(missing);
+  };
   model.biases.qkv = read(fields.attention, fields.attention_default);
   model.biases.attention_out = fields.covers_out && model.biases.qkv;
   model.biases.mlp = read(fields.mlp, fields.mlp_default);
@@ -85,14 +92,16 @@ Activation ReadActivation(const Fields& config, const ModelConfig& model) {
   if (family == Family::kGptOss) return Activation::kClampedSwiglu;
   std::string name = config.String(model.row().activation).value_or(std::string(model.row().default_activation));
   // Gemma's first files say gelu in hidden_act and mean the approximation.
-  if (family == Family::kGemma && config.Find("hidden_activation") == nullptr && config.String("hidden_act").value_or("gelu") != "gelu") {
+  if (family == Family::kGemma && config.Find("hidden_activation") == nullptr &&
+      config.String("hidden_act").value_or("gelu") != "gelu") {
     name = *config.String("hidden_act");
   }
   if (name == "silu" || name == "swish") return Activation::kSilu;
   if (name == "gelu") return Activation::kGelu;
   if (name == "gelu_pytorch_tanh" || name == "gelu_new") return Activation::kGeluTanh;
   if (name == "relu2") return Activation::kRelu2;
-  throw InputError("huggingface.config_unsupported", Cat(config.Named(model.row().activation), " is ", Quote(name), ", expected silu, gelu, gelu_pytorch_tanh or relu2"));
+  throw InputError("huggingface.config_unsupported", Cat(config.Named(model.row().activation), " is ", Quote(name),
+                                                         ", expected silu, gelu, gelu_pytorch_tanh or relu2"));
 }
 
 uint64_t ReadFfn(const Fields& config, const ModelConfig& model) {
@@ -152,7 +161,9 @@ void ReadGemma(const Fields& config, ModelConfig& model) {
 
 json::Object ParseConfig(std::string_view text) {
   json::Value value = json::Parse(text, json::Extensions::kPythonNumbers);
-  if (value.AsObject() == nullptr) throw InputError("huggingface.config_type", Cat("config.json is ", json::TypeName(value.type()), ", expected an object"));
+  if (value.AsObject() == nullptr)
+    throw InputError("huggingface.config_type",
+                     Cat("config.json is ", json::TypeName(value.type()), ", expected an object"));
   return std::move(*value.AsObject());
 }
 
@@ -178,7 +189,8 @@ ModelConfig ReadConfig(const json::Object& object, std::optional<std::string_vie
   model.norm_eps = config.Double(row.norm_eps).value_or(row.default_norm_eps);
   if (!(model.norm_eps > 0)) throw config.Wrong(row.norm_eps, "a positive number");
   model.activation = ReadActivation(config, model);
-  model.qk_norm = family == Family::kGlm4Moe && !config.Bool("use_qk_norm").value_or(false) ? QkNorm::kNone : row.qk_norm;
+  model.qk_norm =
+      family == Family::kGlm4Moe && !config.Bool("use_qk_norm").value_or(false) ? QkNorm::kNone : row.qk_norm;
   const Ropes ropes = ReadRopes(config, row);
   model.rope = ropes.rope;
   model.local_rope = ropes.local;

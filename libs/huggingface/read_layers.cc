@@ -21,8 +21,8 @@ std::vector<LayerKind> ReadLayerTypes(const Fields& config, uint64_t layers) {
     }
   }
   if (!out.empty() && out.size() != layers) {
-    throw InputError("huggingface.config_conflict",
-                     Cat(config.Named("layer_types"), " has ", out.size(), " items, ", Quote("num_hidden_layers"), " is ", layers));
+    throw InputError("huggingface.config_conflict", Cat(config.Named("layer_types"), " has ", out.size(), " items, ",
+                                                        Quote("num_hidden_layers"), " is ", layers));
   }
   return out;
 }
@@ -40,14 +40,17 @@ std::vector<LayerKind> ReadWindows(const Fields& config, ModelConfig& model, uin
   std::vector<LayerKind> given = ReadLayerTypes(config, layers);
   const auto all = [&](LayerKind kind) { return std::vector<LayerKind>(layers, kind); };
   const auto window = config.Uint("sliding_window");
-  const auto given_or = [&](std::vector<LayerKind> otherwise) { return given.empty() ? std::move(otherwise) : std::move(given); };
+  const auto given_or = [&](std::vector<LayerKind> otherwise) {
+    return given.empty() ? std::move(otherwise) : std::move(given);
+  };
   switch (model.architecture.family) {
     case Family::kMistral:
     case Family::kMixtral:
     case Family::kPhi3:
     case Family::kStarcoder2:
       model.sliding_window = window;
-      if (model.architecture.family == Family::kMistral && !config.Present("sliding_window")) model.sliding_window = kMistralWindow;
+      if (model.architecture.family == Family::kMistral && !config.Present("sliding_window"))
+        model.sliding_window = kMistralWindow;
       return all(model.sliding_window ? kSlidingAttention : kFullAttention);
     case Family::kQwen2:
     case Family::kQwen3:
@@ -69,7 +72,8 @@ std::vector<LayerKind> ReadWindows(const Fields& config, ModelConfig& model, uin
     case Family::kGemma3: {
       model.sliding_window = window.value_or(kGemmaWindow);
       constexpr uint64_t kDefaultPattern = 6;
-      const uint64_t pattern = config.UintOf({"sliding_window_pattern", "_sliding_window_pattern"}).value_or(kDefaultPattern);
+      const uint64_t pattern =
+          config.UintOf({"sliding_window_pattern", "_sliding_window_pattern"}).value_or(kDefaultPattern);
       return given_or(Periodic(layers, pattern, kSlidingAttention, kFullAttention));
     }
     case Family::kGptOss:
@@ -77,7 +81,8 @@ std::vector<LayerKind> ReadWindows(const Fields& config, ModelConfig& model, uin
       return given_or(Periodic(layers, 2, kSlidingAttention, kFullAttention));
     case Family::kQwen3Next: {
       constexpr uint64_t kDefaultInterval = 4;
-      return given_or(Periodic(layers, config.Uint("full_attention_interval").value_or(kDefaultInterval), kLinearAttention, kFullAttention));
+      return given_or(Periodic(layers, config.Uint("full_attention_interval").value_or(kDefaultInterval),
+                               kLinearAttention, kFullAttention));
     }
     default:
       return all(kFullAttention);
@@ -117,7 +122,8 @@ std::vector<bool> ReadExpertLayers(const Fields& config, const ModelConfig& mode
       break;
     }
     case Family::kNemotronH:
-      std::transform(model.layers.begin(), model.layers.end(), out.begin(), [](LayerKind kind) { return kind == LayerKind::kExpertsOnly; });
+      std::transform(model.layers.begin(), model.layers.end(), out.begin(),
+                     [](LayerKind kind) { return kind == LayerKind::kExpertsOnly; });
       break;
     default:
       break;
@@ -133,15 +139,19 @@ void ReadLayers(const Fields& config, ModelConfig& model) {
   } else {
     const uint64_t layers = config.Size("num_hidden_layers");
     if (layers > kMaxConfigLayers) {
-      throw InputError("huggingface.config_range", Cat(config.Named("num_hidden_layers"), " is ", layers, ", expected at most ", kMaxConfigLayers));
+      throw InputError("huggingface.config_range",
+                       Cat(config.Named("num_hidden_layers"), " is ", layers, ", expected at most ", kMaxConfigLayers));
     }
-    model.layers = model.architecture.family == Family::kMamba2 ? std::vector<LayerKind>(layers, LayerKind::kMamba) : ReadWindows(config, model, layers);
+    model.layers = model.architecture.family == Family::kMamba2 ? std::vector<LayerKind>(layers, LayerKind::kMamba)
+                                                                : ReadWindows(config, model, layers);
   }
   const bool linear = std::count(model.layers.begin(), model.layers.end(), LayerKind::kLinearAttention) > 0;
-  if (linear && model.architecture.family != Family::kQwen3Next) throw config.Wrong("layer_types", "full_attention or sliding_attention");
+  if (linear && model.architecture.family != Family::kQwen3Next)
+    throw config.Wrong("layer_types", "full_attention or sliding_attention");
   const bool sliding = std::count(model.layers.begin(), model.layers.end(), LayerKind::kSlidingAttention) > 0;
   if (!sliding) model.sliding_window.reset();
-  if (sliding && model.sliding_window.value_or(0) == 0) throw config.Wrong("sliding_window", "a positive integer, as layers have a window");
+  if (sliding && model.sliding_window.value_or(0) == 0)
+    throw config.Wrong("sliding_window", "a positive integer, as layers have a window");
   model.expert_layers = ReadExpertLayers(config, model);
 }
 

@@ -23,10 +23,12 @@ RopeKind ReadKind(const Fields& fields) {
   for (const auto& [known, kind] : kKinds) {
     if (known == name) return kind;
   }
-  throw InputError("huggingface.config_unsupported", Cat(fields.Named("rope_type"), " is ", Quote(name), ", a scaling of rotary positions that ck does not know"));
+  throw InputError("huggingface.config_unsupported", Cat(fields.Named("rope_type"), " is ", Quote(name),
+                                                         ", a scaling of rotary positions that ck does not know"));
 }
 
-// rope_parameters and rope_scaling hold the same members. Those of another kind are not read by transformers, so not here.
+// rope_parameters and rope_scaling hold the same members. Those of another kind are not read by transformers, so not
+// here.
 RopeScaling ReadScaling(const Fields& fields) {
   RopeScaling out;
   out.kind = ReadKind(fields);
@@ -58,7 +60,8 @@ RopeScaling ReadScaling(const Fields& fields) {
 
 // `old_names`: what 4.57 calls the same at the top of the document.
 template <typename T>
-T Agree(const Fields& config, std::string_view old_name, std::optional<T> old_value, std::optional<T> new_value, T missing) {
+T Agree(const Fields& config, std::string_view old_name, std::optional<T> old_value, std::optional<T> new_value,
+        T missing) {
   if (old_value && new_value && !(*old_value == *new_value)) throw config.Conflict(old_name, "rope_parameters");
   return old_value ? *old_value : new_value ? *new_value : missing;
 }
@@ -71,15 +74,19 @@ const OldNames kNeoxNames = {{"rope_theta", "rotary_emb_base"}, {"partial_rotary
 const OldNames kLocalNames = {{"rope_local_base_freq"}, {"partial_rotary_factor"}};
 
 // `parameters`: rope_parameters, or its member for one kind of attention.
-Rope ReadRope(const Fields& config, const std::optional<Fields>& parameters, const OldNames& names, const FamilyRow& row, double default_theta, bool scaled) {
+Rope ReadRope(const Fields& config, const std::optional<Fields>& parameters, const OldNames& names,
+              const FamilyRow& row, double default_theta, bool scaled) {
   Rope out;
   const auto theta = config.DoubleOf(names.theta);
   const auto partial = config.DoubleOf(names.partial);
-  out.theta = Agree(config, *names.theta.begin(), theta, parameters ? parameters->Double("rope_theta") : std::nullopt, default_theta);
+  out.theta = Agree(config, *names.theta.begin(), theta, parameters ? parameters->Double("rope_theta") : std::nullopt,
+                    default_theta);
   out.partial_factor =
-      Agree(config, *names.partial.begin(), partial, parameters ? parameters->Double("partial_rotary_factor") : std::nullopt, row.default_partial_rotary);
+      Agree(config, *names.partial.begin(), partial,
+            parameters ? parameters->Double("partial_rotary_factor") : std::nullopt, row.default_partial_rotary);
   if (!(out.theta > 0)) throw config.Wrong(*names.theta.begin(), "a positive number");
-  if (!(out.partial_factor > 0 && out.partial_factor <= 1)) throw config.Wrong(*names.partial.begin(), "a number above 0, at most 1");
+  if (!(out.partial_factor > 0 && out.partial_factor <= 1))
+    throw config.Wrong(*names.partial.begin(), "a number above 0, at most 1");
 
   std::optional<RopeScaling> old_scaling, new_scaling;
   if (parameters) new_scaling = ReadScaling(*parameters);
@@ -95,7 +102,9 @@ Rope ReadRope(const Fields& config, const std::optional<Fields>& parameters, con
     if (!*scaling || (*scaling)->kind != RopeKind::kLongrope) continue;
     const auto top = config.Uint("original_max_position_embeddings");
     auto& length = (*scaling)->original_max_positions;
-    if (top && length && *top != *length) throw config.Conflict("original_max_position_embeddings", scaling == &old_scaling ? "rope_scaling" : "rope_parameters");
+    if (top && length && *top != *length)
+      throw config.Conflict("original_max_position_embeddings",
+                            scaling == &old_scaling ? "rope_scaling" : "rope_parameters");
     if (!length) length = top;
   }
   out.scaling = Agree(config, "rope_scaling", old_scaling, new_scaling, RopeScaling{});
@@ -111,7 +120,9 @@ json::Value ScalingJson(const RopeScaling& scaling) {
   if (scaling.kind == RopeKind::kLongrope) {
     // 4.57 takes exactly these three.
     const auto list = [](const std::vector<double>& numbers) { return json::Array(numbers.begin(), numbers.end()); };
-    out.Set("type", "longrope").Set("short_factor", list(scaling.short_factor)).Set("long_factor", list(scaling.long_factor));
+    out.Set("type", "longrope")
+        .Set("short_factor", list(scaling.short_factor))
+        .Set("long_factor", list(scaling.long_factor));
     return out;
   }
   out.Set("rope_type", RopeKindName(scaling.kind));
@@ -131,11 +142,14 @@ json::Value ScalingJson(const RopeScaling& scaling) {
 // What only 5's spelling can say.
 void CheckOldSpelling(const ModelConfig& model) {
   const auto refuse = [&](std::string_view what) {
-    return InputError("huggingface.config_not_expressible", Cat("config.json: ", what, " cannot be written so that transformers 4.57 reads it"));
+    return InputError("huggingface.config_not_expressible",
+                      Cat("config.json: ", what, " cannot be written so that transformers 4.57 reads it"));
   };
-  if (model.local_rope && model.local_rope->scaling.kind != RopeKind::kDefault) throw refuse("a scaling of Gemma3's local rotary positions");
+  if (model.local_rope && model.local_rope->scaling.kind != RopeKind::kDefault)
+    throw refuse("a scaling of Gemma3's local rotary positions");
   const RopeScaling& scaling = model.rope->scaling;
-  if (scaling.kind == RopeKind::kLongrope && (scaling.factor || scaling.attention_factor)) throw refuse("a factor or attention_factor of longrope");
+  if (scaling.kind == RopeKind::kLongrope && (scaling.factor || scaling.attention_factor))
+    throw refuse("a factor or attention_factor of longrope");
 }
 
 }  // namespace
@@ -155,9 +169,11 @@ Ropes ReadRopes(const Fields& config, const FamilyRow& row) {
   const auto full = parameters ? parameters->Object("full_attention") : std::nullopt;
   const auto sliding = parameters ? parameters->Object("sliding_attention") : std::nullopt;
   const bool nested = full || sliding;
-  if (nested && row.family != Family::kGemma3) throw config.Wrong("rope_parameters", "one object, not one per kind of attention");
+  if (nested && row.family != Family::kGemma3)
+    throw config.Wrong("rope_parameters", "one object, not one per kind of attention");
   // Without any field 4.57 and 5 scale by class defaults; what a file leaves out is not guessed.
-  if (row.family == Family::kGptOss && !parameters && !config.Present("rope_scaling")) throw config.Missing("rope_scaling");
+  if (row.family == Family::kGptOss && !parameters && !config.Present("rope_scaling"))
+    throw config.Missing("rope_scaling");
   const OldNames& names = row.family == Family::kGptNeox ? kNeoxNames : kUsualNames;
   out.rope = ReadRope(config, nested ? full : parameters, names, row, row.default_rope_theta, true);
   if (row.family == Family::kGemma3) {
@@ -176,7 +192,8 @@ void WriteRopes(json::Object& out, const ModelConfig& model) {
   if (model.rope->scaling.kind == RopeKind::kLongrope && model.rope->scaling.original_max_positions) {
     out.Set("original_max_position_embeddings", *model.rope->scaling.original_max_positions);
   }
-  if (model.rope->partial_factor != 1 || model.row().default_partial_rotary != 1) out.Set("partial_rotary_factor", model.rope->partial_factor);
+  if (model.rope->partial_factor != 1 || model.row().default_partial_rotary != 1)
+    out.Set("partial_rotary_factor", model.rope->partial_factor);
   if (model.architecture.family == Family::kGptNeox) {
     out.Set("rotary_emb_base", model.rope->theta);
     out.Set("rotary_pct", model.rope->partial_factor);

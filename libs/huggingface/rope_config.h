@@ -12,7 +12,8 @@ namespace ck::huggingface {
 struct Ropes {
   std::optional<Rope> rope, local;  // local: Gemma3 only
 };
-// Both spellings at once must say the same (huggingface.config_conflict); a kind of scaling that ck does not know is huggingface.config_unsupported.
+// Both spellings at once must say the same (huggingface.config_conflict); a kind of scaling that ck does not know is
+// huggingface.config_unsupported.
 Ropes ReadRopes(const Fields& config, const FamilyRow& row);
 
 // The fields that 4.57 and 5 both read, behind what `out` has.
