@@ -17,8 +17,8 @@ Rules MixtralExperts() {
 
 }  // namespace
 
-const std::vector<Table>& Tables() {
-  static const std::vector<Table> tables = {
+std::vector<Table> LlamaLikeTables() {
+  return {
       {Family::kLlama, Join({Ends(), Attention(), AttentionBias(), Mlp(When::kAlways), MlpBias()})},
       {Family::kMistral, Join({Ends(), Attention(), Mlp(When::kAlways)})},
       {Family::kQwen2, Join({Ends(), Attention(), {QkvBias(When::kAlways, "")}, Mlp(When::kAlways)})},
@@ -27,7 +27,6 @@ const std::vector<Table>& Tables() {
       {Family::kQwen3Moe, Join({Ends(), Attention(), AttentionBias(), QueryKeyNorm(), Mlp(When::kDense), Experts()})},
       {Family::kMixtral, Join({Ends(), Attention(), MixtralExperts()})},
   };
-  return tables;
 }
 
 }  // namespace ck::huggingface

@@ -12,10 +12,12 @@ std::vector<RowRange> RowsOfPart(Transform transform, size_t part, uint64_t rows
       return RowsFrom(0, sizes.vocab_size);
     case Transform::kQkv:
       return part == 0 ? QueryRows(sizes.heads) : part == 1 ? KeyRows(sizes.heads) : ValueRows(sizes.heads);
+    case Transform::kQkvJoin:
+      return QueryKeyValueRows(sizes.heads);
     case Transform::kGateUp:
       return RowsFrom(part * (rows / 2), rows / 2);
   }
-  throw InternalError("internal.check_failed", "a transform is one of four");
+  throw InternalError("internal.check_failed", "unknown transform");
 }
 
 }  // namespace ck::huggingface

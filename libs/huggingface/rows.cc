@@ -27,6 +27,20 @@ std::vector<RowRange> ValueRows(const Heads& heads) {
   return OfEachGroup(heads.groups, (per_group + 2) * heads.head_dim, (per_group + 1) * heads.head_dim, heads.head_dim);
 }
 
+std::vector<RowRange> QueryKeyValueRows(const Heads& heads) {
+  std::vector<RowRange> out;
+  uint64_t target = 0;
+  for (const auto& part : {QueryRows(heads), KeyRows(heads), ValueRows(heads)}) {
+    const uint64_t begin = target;
+    for (RowRange range : part) {
+      range.target += begin;
+      target = range.target + range.rows;
+      out.push_back(range);
+    }
+  }
+  return out;
+}
+
 std::vector<RowRange> RowsFrom(uint64_t begin, uint64_t rows) { return {{.source = begin, .target = 0, .rows = rows}}; }
 
 }  // namespace ck::huggingface

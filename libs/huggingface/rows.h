@@ -28,6 +28,9 @@ std::vector<RowRange> QueryRows(const Heads& heads);
 std::vector<RowRange> KeyRows(const Heads& heads);
 std::vector<RowRange> ValueRows(const Heads& heads);
 
+// All of them, query, key and value one after the other.
+std::vector<RowRange> QueryKeyValueRows(const Heads& heads);
+
 // Rows [begin, begin + rows) alone: a half of a gated fc1, or a vocabulary without its padding.
 std::vector<RowRange> RowsFrom(uint64_t begin, uint64_t rows);
 

@@ -39,6 +39,12 @@ TEST(Rows, QueryKeyValue) {
   }
 }
 
+TEST(Rows, QueryKeyValueOneAfterTheOther) {
+  EXPECT_EQ(Sources(QueryKeyValueRows({4, 2, 2})), "0 1 2 3 8 9 10 11 4 5 12 13 6 7 14 15");
+  EXPECT_EQ(Sources(QueryKeyValueRows({4, 1, 1})), "0 1 2 3 4 5");  // one group: already so
+  EXPECT_EQ(Sources(QueryKeyValueRows({2, 2, 1})), "0 3 1 4 2 5");
+}
+
 TEST(Rows, HalvesAndPadding) {
   EXPECT_EQ(Sources(RowsFrom(0, 3)), "0 1 2");
   EXPECT_EQ(Sources(RowsFrom(3, 3)), "3 4 5");

@@ -15,14 +15,19 @@ Rules Ends() {
   };
 }
 
-Rules Attention() {
+Rule InputNorm() {
+  return {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_weight", "decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}};
+}
+
+Rules Projections() {
   return {
-      {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_weight", "decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}},
       {{"decoder.layers.{i}.self_attention.linear_qkv.weight"}, "k h",
        {"model.layers.{i}.self_attn.q_proj.weight", "model.layers.{i}.self_attn.k_proj.weight", "model.layers.{i}.self_attn.v_proj.weight"}, Transform::kQkv},
       {{"decoder.layers.{i}.self_attention.linear_proj.weight"}, "h q", {"model.layers.{i}.self_attn.o_proj.weight"}},
   };
 }
+
+Rules Attention() { return Join({{InputNorm()}, Projections()}); }
 
 Rule QkvBias(When when, std::string_view field) {
   return {{"decoder.layers.{i}.self_attention.linear_qkv.bias"}, "k",
@@ -44,9 +49,14 @@ Rules QueryKeyNorm() {
   };
 }
 
-Rules Mlp(When when) {
+Rule MlpNorm(std::string_view hf, When when) {
+  return {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {hf}, Transform::kCopy, when};
+}
+
+Rules Mlp(When when) { return Join({{MlpNorm("model.layers.{i}.post_attention_layernorm.weight", when)}, GateUpDown(when)}); }
+
+Rules GateUpDown(When when) {
   return {
-      {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {"model.layers.{i}.post_attention_layernorm.weight"}, Transform::kCopy, when},
       {{"decoder.layers.{i}.mlp.linear_fc1.weight"}, "2f h", {"model.layers.{i}.mlp.gate_proj.weight", "model.layers.{i}.mlp.up_proj.weight"}, Transform::kGateUp, when},
       {{"decoder.layers.{i}.mlp.linear_fc2.weight"}, "h f", {"model.layers.{i}.mlp.down_proj.weight"}, Transform::kCopy, when},
   };

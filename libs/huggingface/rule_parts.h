@@ -15,11 +15,15 @@ using Rules = std::vector<Rule>;
 Rules Join(std::initializer_list<Rules> parts);
 
 Rules Ends();       // embedding and final norm
-Rules Attention();  // without biases: norm, q, k, v and o
+Rule InputNorm();
+Rules Projections();  // q, k, v and o, without biases
+Rules Attention();    // both
 Rule QkvBias(When when, std::string_view field);
 Rules AttentionBias();  // of classes whose attention_bias means the output projection too
 Rules QueryKeyNorm();   // of one head
-Rules Mlp(When when);   // gated, with the norm in front
+Rule MlpNorm(std::string_view hf, When when = When::kAlways);  // the norm in front of the MLP
+Rules GateUpDown(When when = When::kAlways);
+Rules Mlp(When when);  // both: gated, with the norm in front
 Rules MlpBias();
 Rule MoeNorm();
 Rules Experts();  // layout of the published Qwen and DeepSeek files: one tensor per expert; with the norm in front

@@ -19,6 +19,7 @@ SavedArgs::SavedArgs(const transform::View& view) {
     args_ = args;
     return;
   }
+  if (view.inputs.empty()) return;
   const checkpoint::Checkpoint& source = *view.inputs[view.common_input];
   const dcp::Object* object = source.FindObject("args");
   if (object == nullptr) return;

@@ -22,6 +22,17 @@ std::vector<Rule> HeadRules(Head head) {
 
 }  // namespace
 
+const std::vector<Table>& Tables() {
+  static const std::vector<Table> tables = [] {
+    std::vector<Table> out;
+    for (std::vector<Table> part : {LlamaLikeTables(), OtherGptTables()}) {
+      for (Table& table : part) out.push_back(std::move(table));
+    }
+    return out;
+  }();
+  return tables;
+}
+
 std::vector<Rule> RulesOf(const Architecture& architecture) {
   for (const Table& table : Tables()) {
     if (table.family != architecture.family) continue;
@@ -47,10 +58,12 @@ std::string_view Name(Transform transform) {
       return "unpad";
     case Transform::kQkv:
       return "qkv";
+    case Transform::kQkvJoin:
+      return "qkv-join";
     case Transform::kGateUp:
       return "gate-up";
   }
-  throw InternalError("internal.check_failed", "a transform is one of four");
+  throw InternalError("internal.check_failed", "unknown transform");
 }
 
 std::string Describe(const Rule& rule) {

@@ -21,6 +21,7 @@ enum class Transform {
   kCopy,
   kUnpad,   // the first vocab_size rows
   kQkv,     // query, key and value rows, regrouped
+  kQkvJoin, // the same, one after the other in one tensor
   kGateUp,  // the first half of the rows, the second half
 };
 
@@ -46,6 +47,10 @@ struct Table {
   Family family;
   std::vector<Rule> rules;  // without those of the head
 };
+
+// In two files, because they are long.
+std::vector<Table> LlamaLikeTables();
+std::vector<Table> OtherGptTables();
 
 const std::vector<Table>& Tables();
 
