@@ -105,6 +105,18 @@ def test_merged_and_exported_in_one_pass_is_merged_then_exported(name, saved, ck
     hugging_face.load(tmp_path / "ONE")
 
 
+@pytest.mark.parametrize("name, pattern", [("llama", "*-*-"), ("qwen3_moe", "*E*E")])
+def test_a_detour_by_a_hybrid_changes_nothing(name, pattern, saved, ck, tmp_path):
+    """Merged, made a hybrid and exported, all in one pass."""
+    architecture = BY_NAME[name]
+    run = saved(architecture.model, *sources.ITERATIONS)[0].parent
+    merge = f"ck-ls {run} --start 100 --end 300 | ck-coeffs --style minus-sqrt | ck-merge"
+    step = f"ck-split --to hf --architecture {architecture.name}"
+    ck(f"{merge} | {step} | ck-publish {tmp_path}/STRAIGHT")
+    ck(f"{merge} | ck-retarget --to hybrid --pattern '{pattern}' | {step} | ck-publish {tmp_path}/DETOUR")
+    assert files_of(tmp_path / "DETOUR") == files_of(tmp_path / "STRAIGHT")
+
+
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3_moe"])
 def test_a_value_model_keeps_its_head(name, megatron, ck, tmp_path):
     """Its head has one row and is stored where the words' head would be."""
