@@ -113,3 +113,19 @@ def hugging_face(state, config):
         if f"{key}bias" in source:
             result[f"{name}.bias"] = source[f"{key}bias"]
     return {name: tensor.contiguous() for name, tensor in result.items()}
+
+
+def fsdp(state, gated=True):
+    """A GPT or a hybrid as Megatron-FSDP names it: a key for each layer and expert, gate and up apart, everything under `module.`."""
+    named = {}
+    for index, layer in enumerate(layers_of(state)):
+        for name, tensor in layer.items():
+            whole, _, part = name.rpartition(".")
+            rows = [(name, tensor)]
+            if name.startswith(EXPERTS):
+                rows = [(f"mlp.experts.{whole.removeprefix(EXPERTS)}.{part}{expert}", row) for expert, row in enumerate(tensor)]
+            if gated and whole.endswith("linear_fc1") and part in ("weight", "bias"):
+                rows = [(f"{long}_{half}", piece) for long, row in rows for half, piece in zip("wv", row.chunk(2))]
+            named.update({f"module.decoder.layers.{index}.{long}": row.contiguous() for long, row in rows})
+    others = {f"module.{key}": tensor for key, tensor in state.items() if not key.startswith("decoder.layers.")}
+    return {**others, **named}

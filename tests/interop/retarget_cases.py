@@ -37,6 +37,7 @@ CASES = [
     Case(Model("moe_stacked", torch.float32, experts=3), "*E*E"),
     Case(Model("moe_stacked_bf16", torch.bfloat16, experts=3), "*E*E"),
     Case(Model("moe_engine_names", torch.float32, experts=3, engine_names=True), "*E*E"),
+    Case(Model("moe_shared_engine_names", torch.float32, experts=3, engine_names=True, settings=SHARED), "*E*E"),
     Case(Model("moe_shared_per_layer", torch.float32, experts=3, moe_layers=(1, 1), settings=SHARED), "*E*E"),
     Case(Model("moe_shared_stacked", torch.float32, experts=3, tied=True, settings=SHARED), "*E|*E"),
 ]

@@ -7,6 +7,7 @@ import pathlib
 import pytest
 import safetensors.torch
 import torch
+import torch.distributed.checkpoint as dcp
 from megatron.core.dist_checkpointing import ShardedTensor
 
 import by_hand
@@ -115,6 +116,17 @@ def test_a_detour_by_a_hybrid_changes_nothing(name, pattern, saved, ck, tmp_path
     ck(f"{merge} | {step} | ck-publish {tmp_path}/STRAIGHT")
     ck(f"{merge} | ck-retarget --to hybrid --pattern '{pattern}' | {step} | ck-publish {tmp_path}/DETOUR")
     assert files_of(tmp_path / "DETOUR") == files_of(tmp_path / "STRAIGHT")
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2_tied", "qwen3"])
+def test_a_checkpoint_of_megatron_fsdp_gives_what_the_other_format_gives(name, saved, read, megatron, ck, tmp_path):
+    architecture = BY_NAME[name]
+    path, = saved(architecture.model, 100)
+    state = compare.only_tensors(read(path))
+    dcp.save({"model": by_hand.fsdp(state), "args": megatron.load_common(path)["args"], "iteration": 100}, checkpoint_id=tmp_path / "FSDP", no_dist=True)
+    export(ck, tmp_path / "FSDP", tmp_path / "HF", f"--architecture {architecture.name}")
+    assert compare.differences(hugging_face.read(tmp_path / "HF"), by_hand.hugging_face(state, architecture.config_json())) == []
+    hugging_face.load(tmp_path / "HF")
 
 
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3_moe"])
