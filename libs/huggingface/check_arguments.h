@@ -7,7 +7,7 @@
 
 namespace ck::huggingface {
 
-// Another norm, activation, position embedding or router than the class has: Error(kInput, "split.unsupported_argument"). Nothing without arguments.
+// What ConfigFromArgs does not look at: a router, window or activation that the class does not have: Error(kInput, "split.unsupported_argument"). Nothing without arguments.
 void CheckArguments(const Architecture& architecture, const SavedArgs& args);
 
 }  // namespace ck::huggingface

@@ -60,6 +60,7 @@ transform::View ExportView(const transform::View& source, const plan::SplitStep&
   WarnAboutLoaders(facts, out);
   out.text_files.push_back({.name = "config.json", .content = std::move(written.text)});
   out.notes.insert(out.notes.end(), written.notes.begin(), written.notes.end());
+  out.warnings.insert(out.warnings.end(), written.warnings.begin(), written.warnings.end());
   return out;
 }
 

@@ -1,11 +1,12 @@
 #include "libs/huggingface/export_config.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/fs/read.h"
+#include "libs/huggingface/compare_config.h"
+#include "libs/huggingface/megatron_config.h"
 
 namespace ck::huggingface {
 namespace {
@@ -14,16 +15,8 @@ constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;  // the largest known, 
 
 using ConfigFrom = plan::SplitStep::ConfigFrom;
 
-// What a class says about itself, for a config without a template.
-ModelConfig Blank(const Architecture& architecture) {
-  ModelConfig out;
-  out.architecture = architecture;
-  const FamilyRow& row = out.row();
-  out.norm_eps = row.default_norm_eps;
-  out.qk_norm = row.qk_norm;
-  out.rope = Rope{.theta = row.default_rope_theta, .partial_factor = row.default_partial_rotary, .scaling = {}};
-  return out;
-}
+// Classes that count their shared experts instead of stating a width.
+bool CountsSharedExperts(Family family) { return family == Family::kDeepseekV2 || family == Family::kDeepseekV3; }
 
 void SetExperts(const Facts& facts, ModelConfig& out) {
   if (!facts.has_experts) {
@@ -31,10 +24,19 @@ void SetExperts(const Facts& facts, ModelConfig& out) {
     return;
   }
   if (!out.experts) out.experts.emplace();
-  out.experts->count = facts.sizes.Get('E');
-  out.experts->width = facts.sizes.Get('m');
-  out.experts->shared_width = facts.sizes.Find('s').value_or(0);
-  out.experts->shared_gate = facts.sizes.Find('s').has_value();  // of the classes with a table, only Qwen2Moe has a shared expert, and it is gated
+  Experts& experts = *out.experts;
+  experts.count = facts.sizes.Get('E');
+  experts.width = facts.sizes.Get('m');
+  experts.shared_width = facts.sizes.Find('s').value_or(0);
+  const Family family = facts.architecture.family;
+  experts.shared_gate = family == Family::kQwen2Moe;
+  experts.correction_bias = family == Family::kDeepseekV3;
+  if (!CountsSharedExperts(family)) return;
+  if (experts.width == 0 || experts.shared_width % experts.width != 0) {
+    throw InputError("split.bad_shape", Cat("the shared experts are ", facts.sizes.Origin('s'), " wide, one routed expert is ", facts.sizes.Origin('m'), " wide: ", ClassName(facts.architecture),
+                                            " can only say a multiple"));
+  }
+  experts.shared_count = experts.shared_width / experts.width;
 }
 
 void SetBiases(const Facts& facts, ModelConfig& out) {
@@ -48,13 +50,15 @@ void SetBiases(const Facts& facts, ModelConfig& out) {
   out.biases.mlp = bias.mlp.empty() ? bias.mlp_default : field(bias.mlp);
 }
 
-// What the tensors determine.
-void ApplyTensors(const Facts& facts, const plan::SplitStep& step, ModelConfig& out) {
+// What the tensors of the result determine, whatever else says.
+void ApplyTensors(const Facts& facts, DType dtype, ModelConfig& out) {
+  out.architecture = facts.architecture;
   out.hidden = facts.sizes.Get('h');
   out.heads = facts.heads.heads;
   out.kv_heads = facts.heads.groups;
   out.head_dim = facts.heads.head_dim;
-  if (!step.vocab_size) out.vocab = facts.vocab_size;  // the user's own number corrects the template
+  out.mla = facts.latent;
+  out.vocab = facts.vocab_size;
   if (facts.architecture.head == Head::kCausalLm) out.tied = facts.tied;
   if (facts.sizes.Find('f')) out.ffn = facts.sizes.Get('f');
   if (facts.architecture.family == Family::kMixtral) out.ffn = facts.sizes.Get('m');
@@ -63,129 +67,43 @@ void ApplyTensors(const Facts& facts, const plan::SplitStep& step, ModelConfig& 
   for (const uint64_t layer : facts.dense_layers) out.expert_layers[layer] = false;
   SetExperts(facts, out);
   SetBiases(facts, out);
-}
-
-// Megatron knows Llama 3's scaling, with these constants, and linear interpolation.
-RopeScaling ScalingOf(const SavedArgs& args) {
-  RopeScaling out;
-  if (args.Bool("use_rope_scaling").value_or(false)) {
-    out.kind = RopeKind::kLlama3;
-    out.factor = args.Number("rope_scaling_factor").value_or(8.0);
-    out.low_freq_factor = 1.0;
-    out.high_freq_factor = 4.0;
-    out.original_max_positions = 8192;
-  } else if (const auto factor = args.Number("rotary_seq_len_interpolation_factor")) {
-    out.kind = RopeKind::kLinear;
-    out.factor = *factor;
-  }
-  return out;
-}
-
-// Megatron counts the tokens before the current one, Hugging Face the current one too. A window is the whole model's: CheckArguments refused any other.
-void ApplyWindow(const SavedArgs& args, ModelConfig& out) {
-  const auto window = args.Ints("window_size");
-  const bool slides = window && !window->empty() && (*window)[0] >= 0;
-  out.sliding_window = slides ? std::optional(static_cast<uint64_t>((*window)[0]) + 1) : std::nullopt;
-  std::fill(out.layers.begin(), out.layers.end(), slides ? LayerKind::kSlidingAttention : LayerKind::kFullAttention);
-}
-
-// What no tensor shows and the arguments say.
-void ApplyArguments(const SavedArgs& args, ModelConfig& out) {
-  if (!args.exist()) return;
-  // The name changed with Megatron-Core 0.16.
-  for (const char* name : {"norm_epsilon", "layernorm_epsilon"}) out.norm_eps = args.Number(name).value_or(out.norm_eps);
-  if (args.Bool("swiglu").value_or(false)) out.activation = Activation::kSilu;
-  if (!out.rope) out.rope.emplace();
-  out.rope->theta = args.Number("rotary_base").value_or(out.rope->theta);
-  out.rope->scaling = ScalingOf(args);
-  ApplyWindow(args, out);
-  if (!out.experts) return;
-  const auto per_token = args.Int("moe_router_topk");
-  if (per_token && *per_token > 0) out.experts->per_token = static_cast<uint64_t>(*per_token);
-  // A softmax before the choice of experts leaves their weights unnormalised.
-  if (const auto before = args.Bool("moe_router_pre_softmax")) out.experts->normalize = !*before;
-}
-
-// Of a config without a template: what a template would keep.
-void ApplyDefaults(const SavedArgs& args, ModelConfig& out) {
-  const auto positive = [&](const char* name) {
-    const auto value = args.Int(name);
-    return value && *value > 0 ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
-  };
-  out.max_positions = positive("max_position_embeddings");
-  if (out.ffn == 0) out.ffn = positive("ffn_hidden_size").value_or(0);  // a model of MoE layers alone
-}
-
-struct Difference {
-  std::string name, from, to;
-};
-
-std::string Text(const json::Value* value) {
-  return value == nullptr ? "(absent)" : json::Write(*value, {.indent = 0, .final_newline = false, .extensions = json::Extensions::kPythonNumbers});
-}
-
-std::vector<Difference> Compare(const json::Object& from, const json::Object& to) {
-  std::vector<Difference> out;
-  for (const auto& [name, value] : to.members()) {
-    const json::Value* before = from.Find(name);
-    const bool same = before != nullptr && (*before == value || (before->AsDouble() && before->AsDouble() == value.AsDouble()));
-    if (!same) out.push_back({.name = name, .from = Text(before), .to = Text(&value)});
-  }
-  for (const auto& [name, value] : from.members()) {
-    if (to.Find(name) == nullptr) out.push_back({.name = name, .from = Text(&value), .to = Text(nullptr)});
-  }
-  return out;
-}
-
-std::string Contradictions(const std::vector<Difference>& differences) {
-  std::vector<std::string> out;
-  for (const Difference& difference : differences) out.push_back(Cat(difference.name, " is ", difference.from, " in the template, ", difference.to, " by the checkpoint's tensors"));
-  return Join(out, "; ");
-}
-
-void AddNotes(const std::vector<Difference>& differences, std::vector<std::string>& notes) {
-  for (const Difference& difference : differences) notes.push_back(Cat("config.json: ", difference.name, " ", difference.from, " -> ", difference.to));
-}
-
-// The rope_parameters of transformers 5 that say the same as rope_theta and rope_scaling.
-json::Object RopeParameters(const json::Object& config) {
-  const json::Value* scaling = config.Find("rope_scaling");
-  json::Object out = scaling == nullptr || scaling->AsObject() == nullptr ? json::Object().Set("rope_type", "default") : *scaling->AsObject();
-  if (const json::Value* theta = config.Find("rope_theta")) out.Set("rope_theta", *theta);
-  return out;
-}
-
-// The template with the fields of `written`; a newer spelling beside a field follows it.
-json::Object Overlay(const json::Object& root, const json::Object& before, const json::Object& written) {
-  json::Object out = root;
-  for (const auto& [name, value] : before.members()) {
-    if (written.Find(name) == nullptr) out.Erase(name);
-  }
-  for (const auto& [name, value] : written.members()) out.Set(name, value);
-  if (out.Find("rope_parameters") != nullptr && RopeParameters(before) != RopeParameters(written)) out.Set("rope_parameters", RopeParameters(written));
-  if (const json::Value* dtype = written.Find("torch_dtype"); dtype != nullptr && out.Find("dtype") != nullptr) out.Set("dtype", *dtype);
-  if (const json::Value* experts = written.Find("num_experts"); experts != nullptr && out.Find("num_local_experts") != nullptr) out.Set("num_local_experts", *experts);
-  return out;
-}
-
-// What is corrected whatever the template says.
-void ApplyCorrections(const Facts& facts, DType dtype, ModelConfig& out) {
-  out.vocab = facts.vocab_size;
-  out.dtype = TorchName(dtype);
   out.mtp_layers = 0;
   out.labels = facts.architecture.head == Head::kCausalLm ? 0 : 1;  // score.weight has one row
+  out.dtype = TorchName(dtype);
 }
 
-WrittenConfig Derive(const Facts& facts, const SavedArgs& args, DType dtype, const plan::SplitStep& step) {
-  if (!args.exist()) {
-    throw InputError("split.no_arguments", "the checkpoint carries no arguments, so config.json cannot be derived: give --config a directory that has one");
+// Stored as w - 1 or as w: exporting one as the other would need arithmetic.
+void CheckNorms(const Architecture& architecture, bool zero_centered) {
+  const bool wanted = RowOf(architecture.family).norm_form == NormForm::kOnePlus;
+  if (zero_centered == wanted) return;
+  throw InputError("split.unsupported_argument", Cat("args.layernorm_zero_centered_gamma is ", zero_centered ? "True" : "False", ", ", ClassName(architecture), wanted ? " multiplies by 1 + weight" : " multiplies by the weight",
+                                                     "; adding or subtracting 1 is not available in this version"));
+}
+
+// What the arguments say, where there are any; else what the template says.
+ModelConfig Said(const Facts& facts, const SavedArgs& args, const std::optional<ModelConfig>& stated, const plan::SplitStep& step, WrittenConfig& out) {
+  if (!args.exist() && stated) {
+    CheckNorms(facts.architecture, RowOf(facts.architecture.family).norm_form == NormForm::kOnePlus);
+    return *stated;
   }
-  ModelConfig config = Blank(facts.architecture);
-  ApplyTensors(facts, step, config);
-  ApplyArguments(args, config);
-  ApplyDefaults(args, config);
-  ApplyCorrections(facts, dtype, config);
-  return {.text = ConfigText(WriteConfig(config)), .notes = {"config.json is derived from the checkpoint: token ids have the defaults of the class"}};
+  DerivedConfig derived = args.exist() ? ConfigFromArgs(facts.architecture, args.graph(), args.ref(), facts.vocab_size)
+                                       : ConfigFromArgs(facts.architecture, pickle::Graph(), pickle::kNoRef);  // throws
+  CheckNorms(facts.architecture, derived.zero_centered_norms);
+  for (std::string& warning : derived.warnings) {
+    out.warnings.push_back({.id = "split.not_the_same", .severity = plan::Severity::kWarning, .message = std::move(warning), .where = {}, .found = {}, .expected = {}, .source = {}});
+  }
+  if (!stated) return std::move(derived.model);
+  if (step.config_from == ConfigFrom::kTemplate) return *stated;
+  derived.model.max_positions = stated->max_positions;  // the arguments know the length of the training's sequences
+  return std::move(derived.model);
+}
+
+std::string Contradictions(const std::vector<ConfigDifference>& differences) {
+  std::vector<std::string> out;
+  for (const ConfigDifference& d : differences) {
+    if (d.kind == ConfigDifference::Kind::kContradiction) out.push_back(Cat(d.field, " is ", d.template_value.empty() ? "absent" : d.template_value, " in it, ", d.written_value, " by the checkpoint"));
+  }
+  return Join(out, "; ");
 }
 
 }  // namespace
@@ -203,32 +121,27 @@ std::optional<ConfigTemplate> ReadTemplate(const std::string& path) {
 }
 
 WrittenConfig MakeConfig(const Facts& facts, const SavedArgs& args, const std::optional<ConfigTemplate>& config, DType dtype, const plan::SplitStep& step) {
-  if (!config) return Derive(facts, args, dtype, step);
   WrittenConfig out;
-  ModelConfig model = ReadConfig(config->root, ClassName(facts.architecture));
-  const json::Object stated = WriteConfig(model);
-  ApplyTensors(facts, step, model);
-  const json::Object by_tensors = WriteConfig(model);
-  const std::vector<Difference> contradictions = Compare(stated, by_tensors);
+  const auto stated = config ? std::optional(ReadConfig(config->root, ClassName(facts.architecture))) : std::nullopt;
+  ModelConfig model = Said(facts, args, stated, step, out);
+  ApplyTensors(facts, dtype, model);
+  if (!config) {
+    out.text = ConfigText(WriteConfig(model));
+    out.notes.push_back("config.json is derived from the checkpoint: token ids have the defaults of the class");
+    return out;
+  }
+  CorrectedConfig corrected = CorrectTemplate(config->root, model);
+  // The user's own number corrects the template.
+  for (ConfigDifference& d : corrected.differences) {
+    if (d.field == "vocab_size" && step.vocab_size) d.kind = ConfigDifference::Kind::kCorrected;
+  }
+  const std::string contradictions = Contradictions(corrected.differences);
   if (!contradictions.empty() && step.config_from != ConfigFrom::kCheckpoint) {
-    throw InputError("split.config_contradiction", Cat(config->path, " does not fit the checkpoint: ", Contradictions(contradictions),
+    throw InputError("split.config_contradiction", Cat(config->path, " does not fit the checkpoint: ", contradictions,
                                                        step.config_from ? ", which cannot follow it" : "; --config-from checkpoint or --config-from template says which wins"));
   }
-  AddNotes(contradictions, out.notes);
-  ModelConfig by_arguments = model;
-  ApplyArguments(args, by_arguments);
-  const std::vector<Difference> differences = Compare(by_tensors, WriteConfig(by_arguments));
-  if (step.config_from == ConfigFrom::kTemplate) {
-    for (const Difference& d : differences) out.notes.push_back(Cat("config.json: ", d.name, " ", d.from, " of the template is kept; the checkpoint's arguments say ", d.to));
-  } else {
-    AddNotes(differences, out.notes);
-    model = by_arguments;
-  }
-  const json::Object before = WriteConfig(model);
-  ApplyCorrections(facts, dtype, model);
-  const json::Object written = WriteConfig(model);
-  AddNotes(Compare(before, written), out.notes);
-  out.text = ConfigText(Overlay(config->root, stated, written));
+  for (const ConfigDifference& difference : corrected.differences) out.notes.push_back(Cat("config.json: ", DifferenceText(difference)));
+  out.text = ConfigText(corrected.config);
   return out;
 }
 

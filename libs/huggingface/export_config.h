@@ -3,8 +3,7 @@
 // Policy.  Everything that the checkpoint determines is computed. Where the template says otherwise, what tensors determine stops the split
 //          (split.config_contradiction) unless --config-from says which wins; what only arguments determine is corrected. Each difference becomes a note
 //          "config.json: NAME TEMPLATE -> WRITTEN". What only training reads is neither compared nor changed.
-// Spelling. As libs/huggingface/config.h writes it. A template's own fields stay; its newer spelling of a changed field is changed with it.
-// Errors.  split.config_contradiction, split.no_arguments, split.no_config (kInput), and those of config.h.
+// Errors.  split.config_contradiction, split.no_config, split.unsupported_argument (kInput), and those of config.h and megatron_config.h.
 #ifndef CK_HUGGINGFACE_EXPORT_CONFIG_H_
 #define CK_HUGGINGFACE_EXPORT_CONFIG_H_
 
@@ -15,6 +14,7 @@
 #include "libs/huggingface/config.h"
 #include "libs/huggingface/facts.h"
 #include "libs/huggingface/saved_args.h"
+#include "libs/plan/documents.h"
 #include "libs/plan/plan.h"
 #include "libs/tensor/dtype.h"
 
@@ -31,6 +31,7 @@ std::optional<ConfigTemplate> ReadTemplate(const std::string& path);
 struct WrittenConfig {
   std::string text;
   std::vector<std::string> notes;
+  std::vector<plan::Finding> warnings;
 };
 
 // `dtype` is that of most elements of the result. Without a template everything is derived, which needs arguments.

@@ -62,7 +62,7 @@ class Matcher {
     }
     const std::string wanted = Expand(rule.megatron[0], "{i}", layer.value_or(0));
     if (found.size() > 1) throw InputError("split.extra_tensor", Cat(Quote(found[0]), " and ", Quote(found[1]), " are two spellings of one tensor; which of them counts cannot be told"));
-    if (rule.when == When::kField) {
+    if (!rule.field.empty()) {
       FieldTensors& tensors = fields_[std::string(rule.field)];
       (found.empty() ? tensors.absent : tensors.present).push_back(wanted);
     } else if (found.empty() && rule.when != When::kPresent) {
@@ -114,17 +114,21 @@ std::optional<uint64_t> Stated(std::optional<int64_t> argument, std::optional<ui
   return of_args ? of_args : of_config;
 }
 
-Heads ReadHeads(const Sizes& sizes, const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
+uint64_t ReadHeadCount(const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
   const auto heads = Stated(args.Int("num_attention_heads"), config == nullptr ? std::nullopt : std::optional(config->heads), step);
   if (!heads || *heads == 0) {
     throw InputError("split.heads", "neither the checkpoint's arguments nor a config.json say num_attention_heads, which no tensor shows");
   }
+  return *heads;
+}
+
+Heads ReadHeads(const Sizes& sizes, uint64_t heads, const SavedArgs& args) {
   const uint64_t q = sizes.Get('q'), k = sizes.Get('k');
   const auto misfit = [&](const std::string& what) {
-    return InputError("split.heads", Cat(what, ": linear_proj takes ", sizes.Origin('q'), ", linear_qkv has ", sizes.Origin('k'), " rows, num_attention_heads is ", *heads));
+    return InputError("split.heads", Cat(what, ": linear_proj takes ", sizes.Origin('q'), ", linear_qkv has ", sizes.Origin('k'), " rows, num_attention_heads is ", heads));
   };
-  if (q == 0 || q % *heads != 0) throw misfit("the heads do not divide the attention's width");
-  Heads out{.heads = *heads, .groups = 0, .head_dim = q / *heads};
+  if (q == 0 || q % heads != 0) throw misfit("the heads do not divide the attention's width");
+  Heads out{.heads = heads, .groups = 0, .head_dim = q / heads};
   if (k <= q || (k - q) % (2 * out.head_dim) != 0) throw misfit("the fused rows are not (heads + 2 groups) x head_dim");
   out.groups = (k - q) / (2 * out.head_dim);
   if (out.heads % out.groups != 0) throw misfit(Cat("the heads are no multiple of the ", out.groups, " groups that the rows give"));
@@ -137,6 +141,25 @@ Heads ReadHeads(const Sizes& sizes, const SavedArgs& args, const ModelConfig* co
     throw misfit(Cat("the rows give ", out.groups, " groups, args.num_query_groups is ", *groups));
   }
   return out;
+}
+
+// Every size follows from the shapes once the number of heads is known.
+Mla ReadLatent(const Facts& facts, uint64_t heads) {
+  const Sizes& sizes = facts.sizes;
+  const auto per_head = [&](char letter) {
+    const uint64_t rows = sizes.Get(letter);
+    if (rows % heads != 0) throw InputError("split.heads", Cat("the ", heads, " heads do not divide ", sizes.Origin(letter)));
+    return rows / heads;
+  };
+  const uint64_t q = per_head('u'), kv = per_head('w'), value = per_head('v'), rank = sizes.Get('z'), with_rope = sizes.Get('c');
+  if (with_rope <= rank || kv <= value || q != kv - value + with_rope - rank) {
+    throw InputError("split.heads", Cat("a head of latent attention has ", q, " rows of q, ", kv, " of keys and values, ", value, " columns of values; the keys' rank is ", rank, ", with the rotated part ",
+                                        with_rope, ": these do not fit each other, num_attention_heads being ", heads));
+  }
+  if (facts.fields.at("q_proj") == facts.fields.at("q_lora_rank")) {
+    throw InputError("split.missing_tensor", facts.fields.at("q_proj") ? "the model has linear_q_proj and linear_q_down_proj, one of which is not its own" : "the model has neither linear_q_proj nor linear_q_down_proj");
+  }
+  return {.q_rank = sizes.Find('l'), .kv_rank = rank, .nope_dim = kv - value, .rope_dim = with_rope - rank, .value_dim = value};
 }
 
 void ReadVocabulary(const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step, Facts& out) {
@@ -204,7 +227,13 @@ Facts ReadFacts(const ModelSource& source, const Architecture& architecture, con
   Facts out;
   out.architecture = architecture;
   Matcher(source, architecture).Run(out);
-  out.heads = ReadHeads(out.sizes, args, config, step);
+  const uint64_t heads = ReadHeadCount(args, config, step);
+  if (out.sizes.Find('k')) {
+    out.heads = ReadHeads(out.sizes, heads, args);
+  } else {
+    out.latent = ReadLatent(out, heads);
+    out.heads = {.heads = heads, .groups = heads, .head_dim = out.latent->rope_dim};
+  }
   ReadVocabulary(args, config, step, out);
   CheckTie(out, args, step);
   return out;

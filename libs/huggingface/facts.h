@@ -52,7 +52,8 @@ struct Facts {
   std::vector<Match> matches;
   uint64_t layers = 0;
   Sizes sizes;
-  Heads heads;
+  Heads heads;  // with latent attention as config.json counts: as many groups as heads, the rotated part as head_dim
+  std::optional<Mla> latent;
   uint64_t vocab_size = 0;
   std::string vocab_origin;
   bool tied = false;

@@ -22,6 +22,9 @@ class SavedArgs {
 
   // False: the checkpoint has none, and every reader below gives nullopt.
   bool exist() const { return args_ != pickle::kNoRef; }
+  // The Namespace itself. Precondition: exist().
+  const pickle::Graph& graph() const { return *graph_; }
+  pickle::Ref ref() const { return args_; }
   // nullopt: absent, None, or of another type.
   std::optional<int64_t> Int(std::string_view name) const;
   std::optional<double> Number(std::string_view name) const;  // an integer too

@@ -67,6 +67,7 @@ std::string_view Name(Transform transform) {
 }
 
 std::string Describe(const Rule& rule) {
+  if (rule.when == When::kMoe && !rule.field.empty()) return Cat("moe layers, when ", rule.field);
   switch (rule.when) {
     case When::kAlways:
       return "always";

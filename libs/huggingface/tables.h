@@ -2,8 +2,9 @@
 //
 // Keys.    {i} is a layer, {e} an expert. Megatron keys are those of a GPT model with a key per layer, whatever form the checkpoint has (model_source.h).
 // Shapes.  In words of one letter, one per dimension of the Megatron tensor: V vocabulary with its padding, h hidden, k fused query-key-value rows, q rows of all
-//          query heads, d elements per head, f feed-forward width, m that of an expert, s that of the shared expert, E experts; a 2 before a letter doubles it.
-//          One letter has one value in the whole model.
+//          query heads, d elements per head, f feed-forward width, m that of an expert, s that of the shared experts, E experts. Latent attention: l query rank, u rows
+//          of all query heads, c rank of keys and values with the rotated part, z that rank alone, w rows of all keys and values, v columns of all values.
+//          A 2 before a letter doubles it. One letter has one value in the whole model.
 // Source.  docs/formats/huggingface.md
 #ifndef CK_HUGGINGFACE_TABLES_H_
 #define CK_HUGGINGFACE_TABLES_H_
@@ -31,7 +32,7 @@ enum class When {
   kMoe,     // in a layer with one
   kUntied,  // when the model has a head of its own
   kPresent, // when the checkpoint has it
-  kField,   // when the field of config.json is true; the tensors of one field are there in every layer or in none
+  kField,   // where Rule::field says
 };
 
 struct Rule {
@@ -40,7 +41,8 @@ struct Rule {
   std::vector<std::string_view> hf;        // kQkv: query, key, value; kGateUp: gate, up; else one
   Transform transform = Transform::kCopy;
   When when = When::kAlways;
-  std::string_view field = {};             // of When::kField
+  // Given: the tensors of one field of config.json are there in every layer that `when` takes, or in none.
+  std::string_view field = {};
 };
 
 struct Table {
