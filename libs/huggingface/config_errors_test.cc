@@ -96,6 +96,13 @@ TEST(ConfigErrorsTest, EachIdNamesItsField) {
   for (const char* base : {kLlama, kDeepseek, kMamba}) EXPECT_NO_THROW(ReadConfig(Config(base)));
 }
 
+TEST(ConfigErrorsTest, LabelsAreBounded) {
+  for (const char* count : {"0", "2147483648"}) {
+    EXPECT_THROW(ReadConfig(Config(kLlama, Set("num_labels", count)), "LlamaForTokenClassification"), Error) << count;
+  }
+  EXPECT_EQ(ReadConfig(Config(kLlama, Set("num_labels", "1")), "LlamaForTokenClassification").labels, 1u);
+}
+
 TEST(ConfigErrorsTest, MissingFieldsHaveTheDefaultsOfTheClass) {
   const auto erase = [](std::initializer_list<const char*> names) {
     return [names = std::vector<const char*>(names)](json::Object& config) {

@@ -278,6 +278,94 @@ TEST(ConfigFromArgsTest, BadArgumentsAreNamed) {
   }
 }
 
+// Llama's arguments with a few others, by hand.
+struct Change {
+  const char* folder;
+  std::vector<Argument> changes;
+  const char *summary, *warning;
+};
+
+TEST(ConfigFromArgsTest, ArgumentsThatMegatronReadsDifferently) {
+  const Change cases[] = {
+      // Every second layer from the first, as Megatron counts.
+      {"qwen3_moe_mixed",
+       {{"moe_layer_freq", int64_t{2}}},
+       "fFf 24 ffn40 4/2x8 61 silu 3e-05 qk rope(7000.0) moe(2of4 w48 softmax/sum) bfloat16",
+       ""},
+      // Layers 1, 3, ... counted from 1 have the window, every second one has not.
+      {"gpt_oss",
+       {{"window_attn_skip_freq", int64_t{2}}, {"yarn_mscale", 2.0}},
+       "sf 24 ffn40 4/2x8 61 clamped 3e-05 bias(qom) "
+       "rope(7000.0,yarn,x4.0,bf32.0,bs1.0,af1.2772588722239782,o24,uncut) win4 moe(2of6 w40 softmax/sum) "
+       "bfloat16",
+       ""},
+      {"qwen3_next",
+       {{"linear_attention_freq", int64_t{3}}},
+       "llf 24 ffn40 4/2x16 61 silu 3e-05 qk rope(7000.0*0.25) moe(2of5 w40 s18g softmax/sum) gdn(2x5 4x9 3) bfloat16",
+       ""},
+      {"llama_untied",
+       {{"use_rope_scaling", true}, {"rope_scaling_factor", 32.0}},
+       "FFF 24 ffn40 4/2x8 61 silu 3e-05 rope(7000.0,llama3,x32.0,lo1.0,hi4.0,o8192) bfloat16",
+       ""},
+      {"llama_untied",
+       {{"rotary_seq_len_interpolation_factor", int64_t{4}}},
+       "FFF 24 ffn40 4/2x8 61 silu 3e-05 rope(7000.0,linear,x4.0) bfloat16",
+       ""},
+      {"llama_untied",
+       {{"group_query_attention", false}, {"num_query_groups", int64_t{1}}},
+       "FFF 24 ffn40 4/4x8 61 silu 3e-05 rope(7000.0) bfloat16",
+       ""},
+      {"llama_untied",
+       {{"kv_channels", std::monostate()}},
+       "FFF 24 ffn40 4/2x6 61 silu 3e-05 rope(7000.0) bfloat16",
+       ""},
+      {"llama_untied",
+       {{"hybrid_layer_pattern", std::string("*-|*-")}},
+       "FF 24 ffn40 4/2x8 61 silu 3e-05 rope(7000.0) bfloat16",
+       ""},
+      // Of MLA, None is yarn, with the numbers of MLATransformerConfig.
+      {"deepseek_v3_noq",
+       {{"rope_type", std::monostate()},
+        {"rotary_scaling_factor", std::monostate()},
+        {"mscale", 1.0},
+        {"mscale_all_dim", 1.0},
+        {"layernorm_epsilon", 1e-6}},
+       "Ff 24 ffn40 4/4x6 61 silu 1e-06 rope(7000.0,yarn,x40.0,bf32.0,bs1.0,m1.0,ma1.0,o24) moe(2of4 w28 s56 n2 "
+       "sigmoid+b/sum *1.7) mla(- 20 10 6 12) float32",
+       ""},
+      {"deepseek_v3",
+       {{"moe_router_topk", int64_t{4}}, {"layernorm_epsilon", 1e-6}},
+       "Fff 24 ffn40 4/4x6 61 silu 1e-06 rope(7000.0) moe(4of6 w16 s32 n2 sigmoid+b/sum g1of2 *1.7) mla(17 20 10 6 12) "
+       "bfloat16",
+       "Megatron ranks a group of experts by its best 4, transformers by its best 2"},
+      {"deepseek_v3",
+       {},
+       "Fff 24 ffn40 4/4x6 61 silu 3e-05 rope(7000.0) moe(2of6 w16 s32 n2 sigmoid+b/sum g1of2 *1.7) mla(17 20 10 6 12) "
+       "bfloat16",
+       "q_a_layernorm"},
+  };
+  for (const Change& c : cases) {
+    SCOPED_TRACE(c.summary);
+    const ModelConfig model = Model(c.folder);
+    pickle::Graph graph;
+    const pickle::Ref space =
+        graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+    for (const Argument& argument : ArgsFromConfig(model, kOptions).arguments) {
+      graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
+    }
+    for (const Argument& change : c.changes) graph.SetAttribute(space, change.name, NewValue(graph, change.value));
+    try {
+      const DerivedConfig derived = ConfigFromArgs(model.architecture, graph, space);
+      EXPECT_EQ(Summary(derived.model), c.summary);
+      const std::string warnings = Join(derived.warnings, "; ");
+      EXPECT_EQ(derived.warnings.size(), *c.warning == 0 ? 0u : 1u) << warnings;
+      EXPECT_NE(warnings.find(c.warning), std::string::npos) << warnings;
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.id() << ": " << error.message();
+    }
+  }
+}
+
 TEST(ConfigFromArgsTest, NoArgumentsNoConfig) {
   const pickle::Graph graph;
   EXPECT_THROW(ConfigFromArgs(ParseArchitecture("LlamaForCausalLM"), graph, pickle::kNoRef), Error);

@@ -132,11 +132,14 @@ void ReadTokens(const Fields& config, ModelConfig& model) {
 
 uint64_t ReadLabels(const Fields& config, Head head) {
   if (head == Head::kCausalLm) return 0;
-  constexpr uint64_t kDefaultLabels = 2;
+  constexpr uint64_t kDefaultLabels = 2, kMaxLabels = 1024;  // value and reward models have one
   const auto names = config.Object("id2label");
   const auto count = config.Uint("num_labels");
   if (names && count && names->object().size() != *count) throw config.Conflict("num_labels", "id2label");
-  return names ? names->object().size() : count.value_or(kDefaultLabels);
+  const uint64_t labels = names ? names->object().size() : count.value_or(kDefaultLabels);
+  if (labels == 0 || labels > kMaxLabels)
+    throw config.Wrong(names ? "id2label" : "num_labels", Cat("1 to ", kMaxLabels, " labels"));
+  return labels;
 }
 
 std::string ReadDtype(const Fields& config) {
