@@ -18,8 +18,6 @@ namespace ck::checkpoint {
 namespace {
 
 constexpr size_t kMaxShownPath = 4096;  // PATH_MAX: a path is shown whole
-constexpr std::string_view kFormatNames[] = {"torch_dist", "fsdp_dtensor", "dcp", "safetensors"};
-
 // One item's bytes with everything they come from kept alive.
 class OwnedSlice : public bytes::Source {
  public:
@@ -98,17 +96,6 @@ dcp::Metadata ReadRankLocal(const std::string& directory) {
 }
 
 }  // namespace
-
-std::string_view Name(Format format) {
-  return kFormatNames[static_cast<size_t>(format)];
-}
-
-std::optional<Format> FormatFromName(std::string_view name) {
-  for (size_t i = 0; i < std::size(kFormatNames); ++i) {
-    if (kFormatNames[i] == name) return static_cast<Format>(i);
-  }
-  return std::nullopt;
-}
 
 Checkpoint::~Checkpoint() = default;
 

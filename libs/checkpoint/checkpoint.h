@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libs/base/format.h"
 #include "libs/bytes/source.h"
 #include "libs/checkpoint/iteration.h"
 #include "libs/dcp/metadata.h"
@@ -31,10 +32,8 @@
 
 namespace ck::checkpoint {
 
-enum class Format { kTorchDist, kFsdpDtensor, kDcp, kSafetensors };
-
-std::string_view Name(Format format);  // "torch_dist", "fsdp_dtensor", "dcp", "safetensors"
-std::optional<Format> FormatFromName(std::string_view name);
+using ck::Format;
+using ck::Name;
 
 // A data file that the checkpoint refers to. `size_bytes` is empty when the file is missing.
 struct DataFile {

@@ -8,26 +8,16 @@
 namespace ck::pipeline {
 namespace {
 
-plan::Format FormatOf(const std::string& path) {
+Format FormatOf(const std::string& path) {
   switch (checkpoint::Detect(path, fs::ListDirectory(path)).kind) {
     case checkpoint::Kind::kTorchDist:
-      return plan::Format::kTorchDist;
+      return Format::kTorchDist;
     case checkpoint::Kind::kFsdpDtensor:
-      return plan::Format::kFsdpDtensor;
+      return Format::kFsdpDtensor;
     default:
       break;
   }
-  switch (checkpoint::Checkpoint::Open(path)->format()) {
-    case checkpoint::Format::kTorchDist:
-      return plan::Format::kTorchDist;
-    case checkpoint::Format::kFsdpDtensor:
-      return plan::Format::kFsdpDtensor;
-    case checkpoint::Format::kDcp:
-      return plan::Format::kDcp;
-    case checkpoint::Format::kSafetensors:
-      return plan::Format::kSafetensors;
-  }
-  throw InternalError("internal.check_failed", "a format is one of four");
+  return checkpoint::Checkpoint::Open(path)->format();
 }
 
 }  // namespace

@@ -19,20 +19,6 @@ namespace {
 
 using checkpoint::Checkpoint;
 
-checkpoint::Format FormatOf(plan::Format format) {
-  switch (format) {
-    case plan::Format::kTorchDist:
-      return checkpoint::Format::kTorchDist;
-    case plan::Format::kFsdpDtensor:
-      return checkpoint::Format::kFsdpDtensor;
-    case plan::Format::kDcp:
-      return checkpoint::Format::kDcp;
-    case plan::Format::kSafetensors:
-      return checkpoint::Format::kSafetensors;
-  }
-  throw InternalError("internal.check_failed", "a plan's format is one of four");
-}
-
 // What of a step is not built in this version.
 void RefuseUnsupported(const plan::SplitStep& split) {
   if (split.to == plan::SplitStep::To::kMegatron) throw InputError("pipeline.unsupported_step", "step \"split\" to megatron is not available in this version");
@@ -57,8 +43,8 @@ SidecarRule SidecarRuleOf(const plan::Plan& plan) {
 
 std::shared_ptr<const Checkpoint> OpenInput(const plan::Input& input) {
   auto opened = Checkpoint::Open(input.path);
-  if (opened->format() != FormatOf(input.format)) {
-    throw PreconditionError("pipeline.input_changed", Cat(input.path, " is ", Name(opened->format()), ", the plan says ", Name(FormatOf(input.format))));
+  if (opened->format() != input.format) {
+    throw PreconditionError("pipeline.input_changed", Cat(input.path, " is ", Name(opened->format()), ", the plan says ", Name(input.format)));
   }
   if (!input.metadata_sha256) return opened;
   const std::string found = checkpoint::MetadataSha256(*opened);

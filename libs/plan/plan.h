@@ -20,13 +20,14 @@
 #include <variant>
 #include <vector>
 
+#include "libs/base/format.h"
 #include "libs/json/value.h"
 
 namespace ck::plan {
 
 inline constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;  // a plan of 10^5 inputs is some 20 MiB
 
-enum class Format { kTorchDist, kFsdpDtensor, kDcp, kSafetensors };
+using ck::Format;
 enum class SaveDtype { kSame, kFloat32, kFloat16, kBfloat16 };
 enum class TransformerImpl { kTransformerEngine, kLocal };
 

@@ -21,7 +21,6 @@
 #include "libs/run/process_limits.h"
 #include "libs/run/publish.h"
 #include "libs/run/signals.h"
-#include "libs/run/format.h"
 #include "libs/run/verify.h"
 
 namespace ck::run {
@@ -119,7 +118,7 @@ plan::Result ResultOf(const plan::Plan& plan, const Prepared& prepared) {
   plan::Result out;
   out.output = prepared.placement.final_path;
   out.iteration = IterationOf(plan);
-  out.format = FormatOf(prepared.view.format);
+  out.format = prepared.view.format;
   out.files = prepared.layout.files.size() + prepared.layout.small_files.size() + (prepared.layout.index ? 1 : 0) + prepared.view.sidecars.size();
   out.averaged_tensors = prepared.view.averaged_tensors;
   out.copied_extra_states = prepared.view.copied_extra_states;
@@ -136,7 +135,7 @@ std::optional<Outcome> SkipSame(const plan::Plan& plan, const CarryOutOptions& o
   out.skipped = true;
   out.result.output = placement.final_path;
   out.result.iteration = IterationOf(plan);
-  out.result.format = FormatOf(checkpoint::Checkpoint::Open(placement.final_path)->format());
+  out.result.format = checkpoint::Checkpoint::Open(placement.final_path)->format();
   out.result.files = CountFiles(placement.final_path);
   out.marker_warning = UpdateMarker(placement, options.marker, options.durability).warning;
   return out;

@@ -27,17 +27,11 @@ using checkpoint::Checkpoint;
 constexpr char kFixtures[] = "testdata/fixtures";
 constexpr char kWindow[] = "testdata/fixtures/megatron/window/ckpt";
 
-plan::Format PlanFormat(checkpoint::Format format) {
-  return format == checkpoint::Format::kTorchDist ? plan::Format::kTorchDist
-         : format == checkpoint::Format::kDcp     ? plan::Format::kDcp
-                                                  : plan::Format::kFsdpDtensor;
-}
-
 plan::Input InputOf(const std::string& path, std::optional<double> weight = {}) {
   plan::Input input;
   input.path = fs::AbsolutePath(path);
   const auto opened = Checkpoint::Open(path);
-  input.format = PlanFormat(opened->format());
+  input.format = opened->format();
   if (opened->iteration().number) input.iteration = static_cast<int64_t>(*opened->iteration().number);
   input.weight = weight;
   return input;

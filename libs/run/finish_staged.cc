@@ -9,7 +9,6 @@
 #include "libs/run/count_files.h"
 #include "libs/run/placement.h"
 #include "libs/run/publish.h"
-#include "libs/run/format.h"
 #include "libs/run/verify.h"
 
 namespace ck::run {
@@ -42,7 +41,7 @@ Finished FinishStaged(const FinishOptions& options) {
   out.marker_warning = published.marker.warning;
   out.result.output = published.path;
   if (MarkersOf(plan) == Markers::kAllowed) out.result.iteration = plan.target;
-  out.result.format = FormatOf(checkpoint->format());
+  out.result.format = checkpoint->format();
   out.result.files = CountFiles(published.path);
   out.result.bytes_read = fs::BytesRead();
   out.result.bytes_written = fs::BytesWritten();

@@ -58,25 +58,11 @@ plan::TargetIteration ToTarget(const checkpoint::Iteration& iteration) {
   return static_cast<int64_t>(*iteration.number);
 }
 
-plan::Format ToPlanFormat(checkpoint::Format format) {
-  switch (format) {
-    case checkpoint::Format::kTorchDist:
-      return plan::Format::kTorchDist;
-    case checkpoint::Format::kFsdpDtensor:
-      return plan::Format::kFsdpDtensor;
-    case checkpoint::Format::kDcp:
-      return plan::Format::kDcp;
-    case checkpoint::Format::kSafetensors:
-      break;
-  }
-  return plan::Format::kSafetensors;
-}
-
 plan::Input ToInput(const Found& found) {
   plan::Input input;
   input.path = found.path;
   if (found.iteration.number) input.iteration = static_cast<int64_t>(*found.iteration.number);
-  input.format = ToPlanFormat(ExactFormat(found));
+  input.format = ExactFormat(found);
   return input;
 }
 
