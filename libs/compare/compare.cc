@@ -134,8 +134,8 @@ class Comparer {
           std::string(Name(ours.dtype)), std::string(Name(theirs.dtype)));
       if (!comparable) return;
     }
-    const bool covered = CheckCovered(checked_, ours) & CheckCovered(reference_, theirs);  // both speak
-    if (covered) pairs_.push_back(pair);
+    const bool ours_covered = CheckCovered(checked_, ours), theirs_covered = CheckCovered(reference_, theirs);
+    if (ours_covered && theirs_covered) pairs_.push_back(pair);
   }
 
   static bool IsNumber(DType dtype) {

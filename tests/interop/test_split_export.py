@@ -17,7 +17,7 @@ import sources
 from architectures import ARCHITECTURES, BY_NAME
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "testdata" / "fixtures" / "megatron"
-NOT_YET = ("NemotronForCausalLM", "DeepseekV3ForCausalLM")  # ck-split --list does not have them
+NOT_YET = ("NemotronForCausalLM",)  # Megatron's own layers on a CPU store the norm's weight, Hugging Face the weight - 1
 
 each_architecture = pytest.mark.parametrize("architecture", [architecture for architecture in ARCHITECTURES if architecture.name not in NOT_YET],
                                             ids=lambda architecture: architecture.model.name)
