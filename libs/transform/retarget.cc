@@ -12,6 +12,7 @@
 #include "libs/megatron/pattern.h"
 #include "libs/transform/loose_args.h"
 #include "libs/transform/retarget_emit.h"
+#include "libs/transform/retarget_format.h"
 #include "libs/transform/retarget_mamba.h"
 #include "libs/transform/retarget_optimizer.h"
 #include "libs/transform/retarget_rules.h"
@@ -68,13 +69,13 @@ class Retargeter {
     const bool fsdp = IsFsdp();
     if (!fsdp && source_.format != checkpoint::Format::kTorchDist) {
       Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), ", expected torch_dist or fsdp_dtensor"));
-    } else if (step_.format && (*step_.format == plan::Format::kFsdpDtensor) != fsdp) {
-      Add("retarget.unsupported_format", Cat("the checkpoint is ", checkpoint::Name(source_.format), "; this version does not change the format"));
     }
     if (fsdp && Carries()) Add("retarget.optimizer_format", "this version does not carry the optimizer state of fsdp_dtensor over; without --with-optimizer the weights are converted");
   }
 
   bool IsFsdp() const { return source_.format == checkpoint::Format::kFsdpDtensor; }
+  // The result ends as fsdp_dtensor: layers keyed one by one, no extra states.
+  bool WantsFsdp() const { return IsFsdp() || step_.format == plan::Format::kFsdpDtensor; }
   bool Carries() const { return step_.optimizer == RetargetStep::Optimizer::kCarry; }
 
   // Calls visit(model, target layers) for the model and each plane of the optimizer state, which go the same way.
@@ -122,7 +123,7 @@ class Retargeter {
       RenameFinalNorm(model, "decoder.final_norm.");
     });
     AddFreshLayers(map.mamba);
-    if (!IsFsdp()) emit_.output_extra_state = OutputExtraState::kAdd;
+    if (!WantsFsdp()) emit_.output_extra_state = OutputExtraState::kAdd;
     megatron::SetHybrid(common_, pattern.text, pattern.layers.size());
     if (fresh_) SetMambaSizes(args_, fresh_->sizes);
     RecordProvenance("gpt-to-hybrid", pattern.text);
@@ -163,7 +164,7 @@ class Retargeter {
     fresh.packed = IsFsdp();
     fresh_ = fresh;
     fresh_layers_ = layers;
-    if (!IsFsdp()) emit_.empty_extra_states = layers;
+    if (!WantsFsdp()) emit_.empty_extra_states = layers;
     const MambaSizes& s = fresh.sizes;
     Note(Cat(Count(layers.size(), "Mamba layer"), " fresh, from seed ", step_.seed, " (inner ", s.inner, ", heads ", s.heads, ", groups ", s.groups, ", state ", s.state, ", conv ", s.conv,
              "): this is a new architecture and needs training"));
@@ -243,7 +244,7 @@ class Retargeter {
   // fsdp_dtensor has one key per layer whatever args say.
   void SetGptKeys() {
     const LayerKeys keys = step_.per_layer ? LayerKeys::kPerLayer : LayerKeys::kStacked;
-    emit_.keys = IsFsdp() ? LayerKeys::kPerLayer : keys;
+    emit_.keys = WantsFsdp() ? LayerKeys::kPerLayer : keys;
     if (emit_.keys == LayerKeys::kStacked) {
       ForEachPlane([&](const SourceModel&, const std::vector<ModelLayer>& target) { CheckStackable(target, findings_); });
     }
@@ -310,15 +311,9 @@ class Retargeter {
     return out;
   }
 
-  // The nested state that the keys were made of: model.KEY is under `model`.
+  // The nested state that the keys were made of.
   void AddPaths(View& out) const {
-    constexpr std::string_view kModel = "model.";
-    out.planner_data.emplace();
-    for (const Tensor& tensor : out.tensors) {
-      dcp::Path path = {tensor.name};
-      if (StartsWith(tensor.name, kModel)) path = {std::string("model"), tensor.name.substr(kModel.size())};
-      out.planner_data->emplace(tensor.name, std::move(path));
-    }
+    AddModelPaths(out);
     for (const Object& object : out.objects) {
       const auto at = source_.planner_data ? source_.planner_data->find(object.name) : std::map<std::string, dcp::Path>::const_iterator();
       const bool known = source_.planner_data && at != source_.planner_data->end();
@@ -381,6 +376,23 @@ class Retargeter {
 
 }  // namespace
 
-Retargeted Retarget(const RetargetStep& step, View source, const std::string& producer) { return Retargeter(step, std::move(source), producer).Run(); }
+// The format changes before the model when the source is fsdp_dtensor, and after it otherwise: the model changes in torch_dist.
+Retargeted Retarget(const RetargetStep& step, View source, const std::string& producer) {
+  const bool from_fsdp = source.format == checkpoint::Format::kFsdpDtensor;
+  const bool to_fsdp = step.format ? *step.format == plan::Format::kFsdpDtensor : from_fsdp;
+  if (from_fsdp != to_fsdp && step.optimizer == RetargetStep::Optimizer::kCarry) {
+    Retargeted refused;
+    refused.findings.push_back(ErrorFinding("retarget.optimizer_format", "optimizer state is not carried from one format to the other; without --with-optimizer the weights are converted"));
+    return refused;
+  }
+  if (from_fsdp && !to_fsdp) {
+    Retargeted changed = ToTorchDist(step, std::move(source));
+    if (!changed.findings.empty()) return changed;
+    source = std::move(changed.view);
+  }
+  Retargeted out = Retargeter(step, std::move(source), producer).Run();
+  if (from_fsdp || !to_fsdp || !out.findings.empty()) return out;
+  return ToFsdpDtensor(step, std::move(out.view));
+}
 
 }  // namespace ck::transform

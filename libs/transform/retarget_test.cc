@@ -294,9 +294,22 @@ TEST(Retarget, UnsupportedFormats) {
   View dcp = Stacked().Build();
   dcp.format = checkpoint::Format::kDcp;
   EXPECT_EQ(Ids(std::move(dcp)), "retarget.unsupported_format");
+}
+
+TEST(Retarget, TheActivationIsNeverGuessed) {
   RetargetStep step = Step(To::kHybrid, "*-*-");
   step.format = plan::Format::kFsdpDtensor;
-  EXPECT_EQ(Ids(Stacked().Build(), step), "retarget.unsupported_format");
+  const auto with = [](const char* argument, bool value) {
+    ModelBuilder model = Stacked();
+    model.ArgRef(argument, model.graph().NewBool(value));
+    return model;
+  };
+  EXPECT_EQ(Ids(Stacked().Build(), step), "retarget.gated");
+  EXPECT_EQ(Ids(with("swiglu", true).Build(), step), "");
+  EXPECT_EQ(Ids(with("swiglu", false).Build(), step), "retarget.gated retarget.gated");  // fc1 has 32 rows, fc2 16 columns; two layers
+  EXPECT_EQ(Ids(with("swiglu", true).Arg("moe_mlp_glu_interleave_size", 8).Build(), step), "retarget.gated");
+  step.assume_compatible = true;
+  EXPECT_EQ(Ids(Stacked().NoArgs().Build(), step), "retarget.no_args");
 }
 
 }  // namespace

@@ -430,11 +430,116 @@ TEST_F(RetargetFixtures, FsdpDtensorThereAndBack) {
   RetargetStep reset = Step(To::kHybrid, "*-*-");
   reset.reset_iterations = true;
   EXPECT_EQ(LooseArg(Convert(PathOf("fsdp_dtensor"), reset, "reset"), "iteration"), "0");
-  reset.format = plan::Format::kTorchDist;
-  EXPECT_EQ(Refusal(PathOf("fsdp_dtensor"), reset), "retarget.unsupported_format");
   RetargetStep carry = Step(To::kHybrid, "*-*-");
   carry.optimizer = RetargetStep::Optimizer::kCarry;
   EXPECT_EQ(Refusal(PathOf("fsdp_dtensor_full"), carry), "retarget.optimizer_format");
+}
+
+std::string Rows(const WholeTensor& tensor, uint64_t begin, uint64_t end) {
+  const uint64_t row = tensor.bytes.size() / tensor.shape[0];
+  return tensor.bytes.substr(begin * row, (end - begin) * row);
+}
+
+RetargetStep StepTo(plan::Format format, To to) {
+  RetargetStep step = Step(to);
+  step.format = format;
+  return step;
+}
+
+TEST_F(RetargetFixtures, FsdpDtensorBecomesTorchDist) {
+  for (const char* folder : {"fsdp_dtensor", "fsdp_dtensor_full"}) {
+    SCOPED_TRACE(folder);
+    const std::string torch = Convert(PathOf(folder), StepTo(plan::Format::kTorchDist, To::kGpt), Cat(folder, "_torch"));
+    const State source = Truth(folder), state = StateOf(torch);
+    const WholeTensor& fc1 = state.at("decoder.layers.mlp.linear_fc1.weight");
+    EXPECT_EQ(fc1.shape, (Dims{2, 52, 16}));
+    std::string expected;
+    for (const char* part : {"0.mlp.linear_fc1.weight_w", "0.mlp.linear_fc1.weight_v", "1.mlp.linear_fc1.weight_w", "1.mlp.linear_fc1.weight_v"}) {
+      expected += source.at(Cat("model.module.decoder.layers.", part)).bytes;
+    }
+    EXPECT_TRUE(fc1.bytes == expected);
+    const auto norm = [&](int layer, const char* name) { return source.at(Cat("model.module.decoder.layers.", layer, ".", name, ".weight")).bytes; };
+    EXPECT_TRUE(state.at("decoder.layers.self_attention.linear_qkv.layer_norm_weight").bytes == norm(0, "input_layernorm") + norm(1, "input_layernorm"));
+    EXPECT_TRUE(state.at("decoder.layers.mlp.linear_fc1.layer_norm_weight").bytes == norm(0, "pre_mlp_layernorm") + norm(1, "pre_mlp_layernorm"));
+    EXPECT_EQ(state.size(), 9u);
+    EXPECT_EQ(Arg(torch, "ckpt_format"), "'torch_dist'");
+    EXPECT_EQ(checkpoint::ReadCommonState(*Checkpoint::Open(torch)).iteration(), 10);
+    State model = source;
+    std::erase_if(model, [](const auto& entry) { return StartsWith(entry.first, "rng_state"); });
+    const std::string back = Convert(torch, StepTo(plan::Format::kFsdpDtensor, To::kGpt), Cat(folder, "_back"));
+    ExpectSame(StateOf(back), model);
+    EXPECT_EQ(Checkpoint::Open(back)->format(), checkpoint::Format::kFsdpDtensor);
+    EXPECT_EQ(LooseArg(back, "ckpt_format"), "'fsdp_dtensor'");
+    EXPECT_EQ(LooseArg(back, "num_layers"), "2");
+  }
+}
+
+TEST_F(RetargetFixtures, TorchDistToFsdpDtensorAndBackIsTheSource) {
+  const struct {
+    const char* folder;
+    To to;
+    bool per_layer, local;
+  } cases[] = {{"gpt_dense_stacked", To::kGpt, false, false}, {"gpt_dense_perlayer", To::kGpt, true, false}, {"gpt_dense_tp2pp2", To::kGpt, false, false},
+               {"gpt_qknorm", To::kGpt, false, false},        {"gpt_moe_stacked", To::kGpt, false, true},    {"gpt_moe_ep2", To::kGpt, false, true},
+               {"gpt_moe_shared_gate", To::kGpt, false, true}, {"gpt_layernorm_gelu", To::kGpt, false, false}, {"te_gpt_moe", To::kGpt, false, false},
+               {"hybrid_attn_mlp", To::kHybrid, false, false}, {"hybrid_moe", To::kHybrid, false, false},      {"hybrid_mamba", To::kHybrid, false, false},
+               {"hybrid_mamba_tp2", To::kHybrid, false, false}, {"main_hybrid_mamba", To::kHybrid, false, false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.folder);
+    RetargetStep there = StepTo(plan::Format::kFsdpDtensor, c.to), back = StepTo(plan::Format::kTorchDist, c.to);
+    back.per_layer = c.per_layer;
+    if (c.local) back.transformer_impl = plan::TransformerImpl::kLocal;
+    const std::string fsdp = Convert(PathOf(c.folder), there, Cat(c.folder, "_fsdp"));
+    EXPECT_EQ(Checkpoint::Open(fsdp)->format(), checkpoint::Format::kFsdpDtensor);
+    ExpectSame(StateOf(Convert(fsdp, back, Cat(c.folder, "_torch"))), Truth(c.folder));
+  }
+}
+
+TEST_F(RetargetFixtures, FsdpDtensorHasTheNamesAndRowsOfMemory) {
+  // Experts one by one, gated halves.
+  const State moe = StateOf(Convert(PathOf("te_gpt_moe"), StepTo(plan::Format::kFsdpDtensor, To::kGpt), "moe")), moe_source = Truth("te_gpt_moe");
+  const WholeTensor& experts = moe_source.at("decoder.layers.mlp.experts.experts.linear_fc1.weight");  // [2, 4, 40, 16] BF16
+  for (uint64_t layer = 0; layer < 2; ++layer) {
+    for (uint64_t e = 0; e < 4; ++e) {
+      const uint64_t begin = (layer * 4 + e) * 40 * 16 * 2;
+      const std::string name = Cat("model.module.decoder.layers.", layer, ".mlp.experts.linear_fc1.weight", e);
+      ASSERT_EQ(moe.count(name + "_w") + moe.count(name + "_v"), 2u) << name;
+      EXPECT_TRUE(moe.at(name + "_w").bytes == experts.bytes.substr(begin, 20 * 16 * 2)) << name;
+      EXPECT_TRUE(moe.at(name + "_v").bytes == experts.bytes.substr(begin + 20 * 16 * 2, 20 * 16 * 2)) << name;
+    }
+  }
+  // Mamba packed: z, x, B, C, dt of the first rank, then of the second. Inner 48, groups * state 20, heads 6.
+  for (const char* folder : {"hybrid_mamba", "hybrid_mamba_tp2"}) {
+    SCOPED_TRACE(folder);
+    const uint64_t ranks = EndsWith(folder, "tp2") ? 2 : 1;
+    const State packed = StateOf(Convert(PathOf(folder), StepTo(plan::Format::kFsdpDtensor, To::kHybrid), folder)), source = Truth(folder);
+    for (const auto& [name, parts] : std::map<std::string, std::vector<std::string>>{{"in_proj.weight", {"z", "x", "B", "C", "dt"}}, {"conv1d.weight", {"x", "B", "C"}}, {"conv1d.bias", {"x", "B", "C"}}}) {
+      std::string expected;
+      for (uint64_t rank = 0; rank < ranks; ++rank) {
+        for (const std::string& part : parts) {
+          const WholeTensor& tensor = source.at(Cat("decoder.layers.0.mixer.", name, ".", part));
+          expected += Rows(tensor, rank * tensor.shape[0] / ranks, (rank + 1) * tensor.shape[0] / ranks);
+        }
+      }
+      EXPECT_TRUE(packed.at(Cat("model.module.decoder.layers.0.mixer.", name)).bytes == expected) << name;
+    }
+  }
+}
+
+TEST_F(RetargetFixtures, ModelAndFormatChangeTogether) {
+  RetargetStep step = StepTo(plan::Format::kFsdpDtensor, To::kHybrid);
+  step.pattern = "*-M*-";
+  step.mamba = {.d_model = {}, .d_state = 4, .n_groups = 2, .head_dim = 4, .d_conv = {}, .expand = {}};
+  const std::string one = Convert(PathOf("gpt_mqa"), step, "one");
+  RetargetStep model = step, format = StepTo(plan::Format::kFsdpDtensor, To::kHybrid);
+  model.format = plan::Format::kTorchDist;
+  ExpectSame(StateOf(Convert(Convert(PathOf("gpt_mqa"), model, "model"), format, "two")), StateOf(one));
+  EXPECT_EQ(StateOf(one).at("model.module.decoder.layers.2.mixer.in_proj.weight").shape, (Dims{2 * 32 + 2 * 8 + 8, 16}));
+  RetargetStep back = StepTo(plan::Format::kTorchDist, To::kGpt);
+  back.drop_ssm = true;
+  ExpectSame(StateOf(Convert(one, back, "back")), Truth("gpt_mqa"));
+  step.optimizer = RetargetStep::Optimizer::kCarry;
+  EXPECT_EQ(Refusal(PathOf("window_full"), step), "retarget.optimizer_format");
 }
 
 TEST_F(RetargetFixtures, ArgsAreThoseOfTheResult) {

@@ -26,7 +26,7 @@ std::vector<cli::Option> TargetRows() {
       {.name = "--per-layer", .help = "GPT with one key per layer. Default: layers stacked in one tensor, as Megatron saves them.", .group = kTarget},
       {.name = "--transformer-impl", .arity = Arity::kOne, .value = "IMPL", .help = "Names of a GPT result: transformer_engine or local. They differ in the norm of an MoE layer. Default: transformer_engine.",
        .group = kTarget, .choices = {"transformer_engine", "local"}},
-      {.name = "--format", .aliases = {"--output-format"}, .arity = Arity::kOne, .value = "FORMAT", .help = "auto: the source's.", .group = kTarget, .choices = {"auto", "torch_dist", "fsdp_dtensor"}},
+      {.name = "--format", .aliases = {"--output-format"}, .arity = Arity::kOne, .value = "FORMAT", .help = "Of the result. auto: the source's.", .group = kTarget, .choices = {"auto", "torch_dist", "fsdp_dtensor"}},
       {.name = "--drop-ssm", .help = "Leave the Mamba layers out on the way to GPT. What remains is another model.", .group = kTarget},
       {.name = "--with-optimizer", .help = "Carry optimizer state over instead of leaving it out.", .group = kTarget},
       {.name = "--drop-extra-state", .help = "Leave every _extra_state out; the loader then needs --dist-ckpt-strictness log_unexpected.", .group = kTarget},
