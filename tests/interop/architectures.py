@@ -29,6 +29,7 @@ def _model(name, settings=(), **more):
 
 
 SOFTMAX_ROUTER = dict(moe_router_score_function="softmax", moe_router_enable_expert_bias=False)
+PLAIN = dict(normalization="LayerNorm", add_bias_linear=True, gated_linear_unit=False, activation_func=torch.nn.functional.gelu)
 
 ARCHITECTURES = [
     Architecture("LlamaForCausalLM", _model("llama"), dict(model_type="llama", head_dim=6, attention_bias=False, mlp_bias=False)),
@@ -64,6 +65,19 @@ ARCHITECTURES = [
                       num_experts_per_tok=2, moe_intermediate_size=10, first_k_dense_replace=1, n_group=1, topk_group=1,
                       norm_topk_prob=True, routed_scaling_factor=1.5, scoring_func="sigmoid", topk_method="noaux_tc",
                       rope_interleave=True, num_nextn_predict_layers=0)),
+    Architecture("Glm4MoeForCausalLM",
+                 _model("glm4_moe", dict(qk_layernorm=True, add_qkv_bias=True, ffn_hidden_size=14, moe_shared_expert_intermediate_size=10,
+                                         moe_router_topk_scaling_factor=1.5), experts=4, layers=3, moe_layers=(0, 1, 1)),
+                 dict(model_type="glm4_moe", head_dim=6, intermediate_size=14, attention_bias=True, use_qk_norm=True, n_routed_experts=4, n_shared_experts=1,
+                      num_experts_per_tok=2, moe_intermediate_size=10, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True,
+                      routed_scaling_factor=1.5, partial_rotary_factor=1.0, num_nextn_predict_layers=0)),
+    Architecture("Phi3ForCausalLM", _model("phi3", dict(kv_channels=4)),
+                 dict(model_type="phi3", sliding_window=None, original_max_position_embeddings=POSITIONS, partial_rotary_factor=1.0)),
+    Architecture("Starcoder2ForCausalLM", _model("starcoder2", dict(kv_channels=4, **PLAIN), tied=True),
+                 dict(model_type="starcoder2", hidden_act="gelu", norm_epsilon=1e-6, rms_norm_eps=None, use_bias=True)),
+    Architecture("GPTNeoXForCausalLM", _model("gpt_neox", dict(kv_channels=4, num_query_groups=4, **PLAIN)),
+                 dict(model_type="gpt_neox", hidden_act="gelu", layer_norm_eps=1e-6, rms_norm_eps=None, num_key_value_heads=None, rotary_pct=1.0,
+                      rotary_emb_base=ROTARY_BASE, use_parallel_residual=False, attention_bias=True)),
 ]
 ARCHITECTURES += [dataclasses.replace(architecture, model=dataclasses.replace(architecture.model, name=f"{architecture.model.name}_engine_names", engine_names=True))
                   for architecture in ARCHITECTURES if architecture.model.name in ("qwen2_moe", "qwen3_moe_mixed", "deepseek_v3")]

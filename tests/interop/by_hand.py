@@ -47,10 +47,10 @@ def _qkv(rows, heads, groups, prefix, part):
     return {f"{prefix}.{name}_proj.{part}": tensor.flatten(0, 2) for name, tensor in split.items()}
 
 
-def _mlp(fc1, fc2, prefix, gated, names=("gate_proj", "up_proj", "down_proj")):
+def _mlp(fc1, fc2, prefix, gated, names=("gate_proj", "up_proj", "down_proj"), part="weight"):
     """Gate rows come before up rows."""
     halves = dict(zip(names, fc1.chunk(2))) if gated else {names[1]: fc1}
-    return {f"{prefix}.{name}.weight": tensor for name, tensor in {**halves, names[2]: fc2}.items()}
+    return {f"{prefix}.{name}.{part}": tensor for name, tensor in {**halves, names[2]: fc2}.items()}
 
 
 LATENT = {"linear_q_proj.weight": "q_proj.weight", "linear_q_down_proj.weight": "q_a_proj.weight", "q_layernorm.weight": "q_a_layernorm.weight",
@@ -64,8 +64,10 @@ def _attention(layer, prefix, config):
     if "linear_kv_down_proj.weight" in own:
         return {f"{prefix}.{LATENT[name]}": tensor for name, tensor in own.items()}
     heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
-    result = {f"{prefix}.o_proj.weight": own["linear_proj.weight"]}
+    result = {}
     for part in ("weight", "bias"):
+        if f"linear_proj.{part}" in own:
+            result[f"{prefix}.o_proj.{part}"] = own[f"linear_proj.{part}"]
         if f"linear_qkv.{part}" in own:
             result.update(_qkv(own[f"linear_qkv.{part}"], heads, groups, prefix, part))
     for name in ("q", "k"):
@@ -91,28 +93,64 @@ def _experts(layer, prefix, config):
     return result
 
 
-def hugging_face(state, config):
-    """A GPT as transformers names and shapes it, for a config.json of `architectures.ARCHITECTURES`."""
-    words = config["vocab_size"]
-    result = {"model.embed_tokens.weight": state["embedding.word_embeddings.weight"][:words]}
+def _norm_key(layer, of_attention):
+    """Where a layer's norm is stored: with the linear after it, or alone."""
+    alone, fused = ("input_layernorm.", "self_attention.linear_qkv.layer_norm_") if of_attention else ("pre_mlp_layernorm.", "mlp.linear_fc1.layer_norm_")
+    return alone if f"{alone}weight" in layer else fused
+
+
+def _gpt_neox(state):
+    """Its rows of query, key and value are fused as Megatron's are."""
+    result = {"gpt_neox.embed_in.weight": state["embedding.word_embeddings.weight"], "embed_out.weight": state["output_layer.weight"]}
+    for part in ("weight", "bias"):
+        result[f"gpt_neox.final_layer_norm.{part}"] = state[f"decoder.final_layernorm.{part}"]
+        for index, layer in enumerate(layers_of(state)):
+            names = {"input_layernorm": f"self_attention.linear_qkv.layer_norm_{part}", "post_attention_layernorm": f"mlp.linear_fc1.layer_norm_{part}",
+                     "attention.query_key_value": f"self_attention.linear_qkv.{part}", "attention.dense": f"self_attention.linear_proj.{part}",
+                     "mlp.dense_h_to_4h": f"mlp.linear_fc1.{part}", "mlp.dense_4h_to_h": f"mlp.linear_fc2.{part}"}
+            result.update({f"gpt_neox.layers.{index}.{name}.{part}": layer[key] for name, key in names.items()})
+    return result
+
+
+def _like_llama(state, config):
+    result = {"model.embed_tokens.weight": state["embedding.word_embeddings.weight"]}
     if "output_layer.weight" in state:
-        result["lm_head.weight"] = state["output_layer.weight"][:words]
+        result["lm_head.weight"] = state["output_layer.weight"]
     one = 1.0 if config["model_type"] == "nemotron" else 0.0  # transformers' Nemotron adds it while it runs
     norms = [("model.norm", state, "decoder.final_layernorm.")]
     for index, layer in enumerate(layers_of(state)):
         prefix = f"model.layers.{index}"
-        norms.append((f"{prefix}.input_layernorm", layer, "self_attention.linear_qkv.layer_norm_" if f"self_attention.linear_qkv.weight" in layer else "input_layernorm."))
-        norms.append((f"{prefix}.post_attention_layernorm", layer, "pre_mlp_layernorm." if "pre_mlp_layernorm.weight" in layer else "mlp.linear_fc1.layer_norm_"))
+        norms.append((f"{prefix}.input_layernorm", layer, _norm_key(layer, of_attention=True)))
+        norms.append((f"{prefix}.post_attention_layernorm", layer, _norm_key(layer, of_attention=False)))
         result.update(_attention(layer, f"{prefix}.self_attn", config))
         if "mlp.router.weight" in layer:
             result.update(_experts(layer, prefix, config))
-        else:
-            result.update(_mlp(layer["mlp.linear_fc1.weight"], layer["mlp.linear_fc2.weight"], f"{prefix}.mlp", config["hidden_act"] == "silu"))
+        for part in ("weight", "bias"):
+            if f"mlp.linear_fc1.{part}" in layer:
+                names = (None, "c_fc", "c_proj") if config["model_type"] == "starcoder2" else ("gate_proj", "up_proj", "down_proj")
+                result.update(_mlp(layer[f"mlp.linear_fc1.{part}"], layer[f"mlp.linear_fc2.{part}"], f"{prefix}.mlp", config["hidden_act"] == "silu", names, part))
     for name, source, key in norms:
         result[f"{name}.weight"] = source[f"{key}weight"] - one if one else source[f"{key}weight"]
         if f"{key}bias" in source:
             result[f"{name}.bias"] = source[f"{key}bias"]
-    return {name: tensor.contiguous() for name, tensor in result.items()}
+    return result
+
+
+def _fused(result, groups):
+    """Rows of several tensors one after the other as one: {name of the whole: names of its parts}."""
+    for whole, parts in groups.items():
+        for prefix in [name.removesuffix(f"{parts[0]}.weight") for name in result if name.endswith(f"{parts[0]}.weight")]:
+            result[f"{prefix}{whole}.weight"] = torch.cat([result.pop(f"{prefix}{part}.weight") for part in parts])
+    return result
+
+
+def hugging_face(state, config):
+    """A GPT as transformers names and shapes it, for a config.json of `architectures.ARCHITECTURES`."""
+    result = _gpt_neox(state) if config["model_type"] == "gpt_neox" else _like_llama(state, config)
+    if config["model_type"] == "phi3":
+        result = _fused(result, {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")})
+    of_words = ("embed_tokens.weight", "lm_head.weight", "embed_in.weight", "embed_out.weight")
+    return {name: (tensor[:config["vocab_size"]] if name.endswith(of_words) else tensor).contiguous() for name, tensor in result.items()}
 
 
 def fsdp(state, gated=True):
