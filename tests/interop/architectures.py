@@ -4,6 +4,7 @@ import dataclasses
 
 import torch
 
+import by_hand
 from megatron_cpu import POSITIONS, ROTARY_BASE, VOCABULARY, squared_relu
 from sources import Model
 
@@ -14,6 +15,10 @@ class Architecture:
     name: str
     model: Model
     config: dict = dataclasses.field(hash=False)
+
+    def convert(self, state):
+        """The tensors that transformers wants, of a state of the Megatron model."""
+        return by_hand.hugging_face(state, self.config_json(), dict(self.model.settings).get("layernorm_zero_centered_gamma", False))
 
     def config_json(self):
         """In the spelling that transformers 4 and 5 both read."""
@@ -30,6 +35,9 @@ def _model(name, settings=(), **more):
 
 SOFTMAX_ROUTER = dict(moe_router_score_function="softmax", moe_router_enable_expert_bias=False)
 PLAIN = dict(normalization="LayerNorm", add_bias_linear=True, gated_linear_unit=False, activation_func=torch.nn.functional.gelu)
+NEMOTRON = dict(normalization="LayerNorm", gated_linear_unit=False, activation_func=squared_relu)
+NEMOTRON_CONFIG = dict(model_type="nemotron", head_dim=6, hidden_act="relu2", norm_eps=1e-6, rms_norm_eps=None, partial_rotary_factor=1.0,
+                       attention_bias=False, mlp_bias=False)
 
 ARCHITECTURES = [
     Architecture("LlamaForCausalLM", _model("llama"), dict(model_type="llama", head_dim=6, attention_bias=False, mlp_bias=False)),
@@ -52,10 +60,8 @@ ARCHITECTURES = [
                       moe_intermediate_size=10, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[1])),
     Architecture("MixtralForCausalLM", _model("mixtral", SOFTMAX_ROUTER, experts=3),
                  dict(model_type="mixtral", head_dim=6, num_local_experts=3, num_experts_per_tok=2)),
-    Architecture("NemotronForCausalLM",
-                 _model("nemotron", dict(normalization="LayerNorm", gated_linear_unit=False, activation_func=squared_relu)),
-                 dict(model_type="nemotron", head_dim=6, hidden_act="relu2", norm_eps=1e-6, rms_norm_eps=None, partial_rotary_factor=1.0,
-                      attention_bias=False, mlp_bias=False)),
+    Architecture("NemotronForCausalLM", _model("nemotron", dict(NEMOTRON, layernorm_zero_centered_gamma=True)), NEMOTRON_CONFIG),
+    Architecture("NemotronForCausalLM", _model("nemotron_plain_norms", NEMOTRON), NEMOTRON_CONFIG),
     Architecture("DeepseekV3ForCausalLM",
                  _model("deepseek_v3", dict(multi_latent_attention=True, qk_layernorm=True, q_lora_rank=11, kv_lora_rank=9, qk_head_dim=8,
                                             qk_pos_emb_head_dim=4, v_head_dim=7, ffn_hidden_size=14, moe_shared_expert_intermediate_size=20,

@@ -112,11 +112,11 @@ def _gpt_neox(state):
     return result
 
 
-def _like_llama(state, config):
+def _like_llama(state, config, zero_centred):
     result = {"model.embed_tokens.weight": state["embedding.word_embeddings.weight"]}
     if "output_layer.weight" in state:
         result["lm_head.weight"] = state["output_layer.weight"]
-    one = 1.0 if config["model_type"] == "nemotron" else 0.0  # transformers' Nemotron adds it while it runs
+    one = config["model_type"] == "nemotron" and not zero_centred  # transformers' Nemotron adds 1 while it runs
     norms = [("model.norm", state, "decoder.final_layernorm.")]
     for index, layer in enumerate(layers_of(state)):
         prefix = f"model.layers.{index}"
@@ -130,7 +130,7 @@ def _like_llama(state, config):
                 names = (None, "c_fc", "c_proj") if config["model_type"] == "starcoder2" else ("gate_proj", "up_proj", "down_proj")
                 result.update(_mlp(layer[f"mlp.linear_fc1.{part}"], layer[f"mlp.linear_fc2.{part}"], f"{prefix}.mlp", config["hidden_act"] == "silu", names, part))
     for name, source, key in norms:
-        result[f"{name}.weight"] = source[f"{key}weight"] - one if one else source[f"{key}weight"]
+        result[f"{name}.weight"] = source[f"{key}weight"] - 1 if one else source[f"{key}weight"]
         if f"{key}bias" in source:
             result[f"{name}.bias"] = source[f"{key}bias"]
     return result
@@ -144,9 +144,9 @@ def _fused(result, groups):
     return result
 
 
-def hugging_face(state, config):
-    """A GPT as transformers names and shapes it, for a config.json of `architectures.ARCHITECTURES`."""
-    result = _gpt_neox(state) if config["model_type"] == "gpt_neox" else _like_llama(state, config)
+def hugging_face(state, config, zero_centred=False):
+    """A GPT as transformers names and shapes it, for a config.json of `architectures.ARCHITECTURES`. `zero_centred`: its norms are stored less 1."""
+    result = _gpt_neox(state) if config["model_type"] == "gpt_neox" else _like_llama(state, config, zero_centred)
     if config["model_type"] == "phi3":
         result = _fused(result, {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")})
     of_words = ("embed_tokens.weight", "lm_head.weight", "embed_in.weight", "embed_out.weight")

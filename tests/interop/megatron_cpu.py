@@ -106,6 +106,8 @@ def model(settings, tied=False, engine_names=False, vocabulary=VOCABULARY, rotar
 
     `engine_names`: it is stored under the names of Transformer Engine. `more` is handed to GPTModel.
     """
+    zero_centred = settings.layernorm_zero_centered_gamma
+    settings.layernorm_zero_centered_gamma = False  # no norm of Megatron's own has it
     if isinstance(settings.moe_layer_freq, list):
         spec = get_gpt_decoder_block_spec(settings, use_transformer_engine=False, normalization=settings.normalization)
         if settings.multi_latent_attention:
@@ -116,10 +118,23 @@ def model(settings, tied=False, engine_names=False, vocabulary=VOCABULARY, rotar
     gpt = GPTModel(settings, spec, vocabulary, max_sequence_length=POSITIONS, position_embedding_type="rope",
                    rotary_base=rotary_base, share_embeddings_and_output_weights=tied,
                    pre_process=parallel_state.is_pipeline_first_stage(), post_process=parallel_state.is_pipeline_last_stage(), **more)
+    settings.layernorm_zero_centered_gamma = zero_centred
+    if zero_centred:
+        for norm in [module for module in gpt.modules() if isinstance(module, (torch.nn.LayerNorm, torch.nn.RMSNorm))]:
+            _zero_centre(norm)
     if engine_names:
         for layer in gpt.decoder.layers:
             layer.submodules_config = dataclasses.replace(layer.submodules_config, sharded_state_dict_keys_map=_engine_names(layer))
     return finish(gpt)
+
+
+def _zero_centre(norm):
+    """Makes a norm multiply by 1 + weight, as Transformer Engine's can."""
+    def forward(x):
+        if isinstance(norm, torch.nn.RMSNorm):
+            return torch.nn.functional.rms_norm(x, norm.normalized_shape, 1 + norm.weight, norm.eps)
+        return torch.nn.functional.layer_norm(x, norm.normalized_shape, 1 + norm.weight, norm.bias, norm.eps)
+    norm.forward = forward
 
 
 def _engine_names(layer):

@@ -144,7 +144,7 @@ def test_megatron_and_transformers_say_the_same_of_a_model_converted_by_hand(arc
     _, gpt, _ = sources.build(architecture.model)
     megatron.load_strictly(path, gpt, architecture.model.per_layer)
     config = architecture.config_json()
-    tensors = by_hand.hugging_face(compare.only_tensors(read(path)), config)
+    tensors = architecture.convert(compare.only_tensors(read(path)))
     converted = hugging_face.load(hugging_face.write(tmp_path / "HF", config, tensors))
     batch = megatron.tokens()
     said = megatron.logits(gpt, batch)[..., :config["vocab_size"]]
