@@ -9,6 +9,7 @@ import torch.distributed.checkpoint as dcp
 
 import by_hand
 import compare
+import sources
 from retarget_cases import BY_NAME
 from test_retarget import retarget
 
@@ -54,3 +55,25 @@ def test_an_fsdp_gpt_becomes_a_hybrid_and_comes_back(case, source, ck, tmp_path)
     assert compare.differences(compare.only_tensors(compare.read(tmp_path / "BACK")), as_fsdp(case, state), any_nan=False) == []
     args = args_of(tmp_path / "BACK")
     assert (args.num_layers, getattr(args, "hybrid_layer_pattern", None)) == (case.model.layers, None)
+
+
+@each_case
+def test_an_fsdp_gpt_becomes_a_hybrid_that_megatron_loads(case, source, megatron, ck, tmp_path):
+    state, path = source(case)
+    retarget(ck, path, tmp_path / "HYBRID", f"--to hybrid --pattern '{case.pattern}' --format torch_dist")
+    assert compare.differences(compare.only_tensors(compare.read(tmp_path / "HYBRID")), by_hand.hybrid(state, case.pattern), any_nan=False) == []
+    _, hybrid, _ = sources.build(case.hybrid)
+    _, common = megatron.load_strictly(tmp_path / "HYBRID", hybrid, extra_states=False)  # Megatron-FSDP stores none
+    assert common["args"].hybrid_layer_pattern == case.pattern and common["iteration"] == 100
+    _, gpt, _ = sources.build(case.model)
+    megatron.put(gpt, state)
+    batch = megatron.tokens()
+    assert compare.differences({"logits": megatron.logits(hybrid, batch)}, {"logits": megatron.logits(gpt, batch)}) == []
+
+
+@each_case
+def test_a_gpt_becomes_an_fsdp_hybrid(case, saved, read, ck, tmp_path):
+    path, = saved(case.model, 100)
+    retarget(ck, path, tmp_path / "HYBRID", f"--to hybrid --pattern '{case.pattern}' --format fsdp_dtensor")
+    want = as_fsdp(case, by_hand.hybrid(compare.only_tensors(read(path)), case.pattern))
+    assert compare.differences(compare.only_tensors(compare.read(tmp_path / "HYBRID")), want, any_nan=False) == []
