@@ -17,17 +17,17 @@ struct ArgumentRule {
   std::string_view expected;
 };
 
-bool IsOff(const SavedArgs& args, std::string_view name) { return args.IsNone(name) || args.Bool(name) == false; }
+bool IsOff(const SavedArgs& args, std::string_view name) { return !args.IsSet(name); }
 
 Accepts Is(std::string text) {
-  return [text](const SavedArgs& args, std::string_view name) { return args.IsNone(name) || args.String(name) == text; };
+  return [text](const SavedArgs& args, std::string_view name) { return args.IsAbsent(name) || args.String(name) == text; };
 }
 
 Accepts IsNumber(double number) {
-  return [number](const SavedArgs& args, std::string_view name) { return args.IsNone(name) || args.Number(name) == number; };
+  return [number](const SavedArgs& args, std::string_view name) { return args.IsAbsent(name) || args.Double(name) == number; };
 }
 
-bool IsAbsent(const SavedArgs& args, std::string_view name) { return args.IsNone(name); }
+bool IsAbsent(const SavedArgs& args, std::string_view name) { return args.IsAbsent(name); }
 
 // What libs/huggingface/megatron_config.h does not look at.
 std::vector<ArgumentRule> RulesFor(Family family) {

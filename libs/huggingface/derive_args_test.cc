@@ -223,7 +223,7 @@ TEST(ArgsFromConfigTest, ArgumentsSayTheModelOrWarn) {
     for (const Argument& argument : args.arguments)
       graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
     try {
-      ModelConfig back = ConfigFromArgs(model.architecture, graph, space).model;
+      ModelConfig back = ConfigFromArgs(model.architecture, SavedArgs(graph, space)).model;
       if (back.mamba)
         back.mamba->chunk_size = model.mamba->chunk_size;  // 128 in Megatron's code; the result does not depend on it
       EXPECT_EQ(Summary(back), Summary(model));
@@ -269,7 +269,7 @@ TEST(ConfigFromArgsTest, BadArgumentsAreNamed) {
     graph.SetAttribute(space, c.name, NewValue(graph, c.value));
     std::string id;
     try {
-      ConfigFromArgs(ParseArchitecture("LlamaForCausalLM"), graph, space);
+      ConfigFromArgs(ParseArchitecture("LlamaForCausalLM"), SavedArgs(graph, space));
     } catch (const Error& error) {
       id = error.id();
       EXPECT_NE(error.message().find(Cat("args.", c.name)), std::string::npos) << error.message();
@@ -355,7 +355,7 @@ TEST(ConfigFromArgsTest, ArgumentsThatMegatronReadsDifferently) {
     }
     for (const Argument& change : c.changes) graph.SetAttribute(space, change.name, NewValue(graph, change.value));
     try {
-      const DerivedConfig derived = ConfigFromArgs(model.architecture, graph, space);
+      const DerivedConfig derived = ConfigFromArgs(model.architecture, SavedArgs(graph, space));
       EXPECT_EQ(Summary(derived.model), c.summary);
       const std::string warnings = Join(derived.warnings, "; ");
       EXPECT_EQ(derived.warnings.size(), *c.warning == 0 ? 0u : 1u) << warnings;
@@ -368,7 +368,7 @@ TEST(ConfigFromArgsTest, ArgumentsThatMegatronReadsDifferently) {
 
 TEST(ConfigFromArgsTest, NoArgumentsNoConfig) {
   const pickle::Graph graph;
-  EXPECT_THROW(ConfigFromArgs(ParseArchitecture("LlamaForCausalLM"), graph, pickle::kNoRef), Error);
+  EXPECT_THROW(ConfigFromArgs(ParseArchitecture("LlamaForCausalLM"), SavedArgs()), Error);
 }
 
 }  // namespace

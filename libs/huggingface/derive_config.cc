@@ -11,7 +11,7 @@ bool IsGemma(Family family) {
   return family == Family::kGemma || family == Family::kGemma2 || family == Family::kGemma3;
 }
 
-void DeriveAttention(const ArgFields& args, ModelConfig& model) {
+void DeriveAttention(const SavedArgs& args, ModelConfig& model) {
   const Family family = model.architecture.family;
   const bool latent = args.Flag("multi_latent_attention");
   const bool wants_latent = family == Family::kDeepseekV2 || family == Family::kDeepseekV3;
@@ -46,7 +46,7 @@ void DeriveAttention(const ArgFields& args, ModelConfig& model) {
   }
 }
 
-void DeriveNorms(const ArgFields& args, DerivedConfig& derived) {
+void DeriveNorms(const SavedArgs& args, DerivedConfig& derived) {
   ModelConfig& model = derived.model;
   const FamilyRow& row = model.row();
   const std::string_view wanted = row.normalization == Normalization::kRms ? "RMSNorm" : "LayerNorm";
@@ -80,7 +80,7 @@ void DeriveNorms(const ArgFields& args, DerivedConfig& derived) {
   model.qk_norm = qk ? row.qk_norm : QkNorm::kNone;
 }
 
-void DeriveActivation(const ArgFields& args, DerivedConfig& derived) {
+void DeriveActivation(const SavedArgs& args, DerivedConfig& derived) {
   ModelConfig& model = derived.model;
   const Family family = model.architecture.family;
   if (model.ffn == 0) return;
@@ -115,7 +115,7 @@ void DeriveActivation(const ArgFields& args, DerivedConfig& derived) {
   }
 }
 
-void DeriveBiases(const ArgFields& args, ModelConfig& model) {
+void DeriveBiases(const SavedArgs& args, ModelConfig& model) {
   const bool linear = args.Has("add_bias_linear")
                           ? args.Flag("add_bias_linear")
                           : args.Has("disable_bias_linear") && !args.Flag("disable_bias_linear");
@@ -127,7 +127,7 @@ void DeriveBiases(const ArgFields& args, ModelConfig& model) {
   model.biases.conv = true;
 }
 
-void DeriveMamba(const ArgFields& args, ModelConfig& model) {
+void DeriveMamba(const SavedArgs& args, ModelConfig& model) {
   if (std::find(model.layers.begin(), model.layers.end(), LayerKind::kMamba) == model.layers.end()) return;
   constexpr uint64_t kConvTaps = 4, kChunk = 128, kExpand = 2;  // numbers in Megatron-Core's code
   Mamba mamba;
@@ -146,7 +146,7 @@ void DeriveMamba(const ArgFields& args, ModelConfig& model) {
   model.mamba = mamba;
 }
 
-void CheckRest(const ArgFields& args, DerivedConfig& derived) {
+void CheckRest(const SavedArgs& args, DerivedConfig& derived) {
   const ModelConfig& model = derived.model;
   const Family family = model.architecture.family;
   for (const char* name : {"apply_residual_connection_post_layernorm", "use_mup"}) {
@@ -163,19 +163,18 @@ void CheckRest(const ArgFields& args, DerivedConfig& derived) {
   }
 }
 
-std::string DeriveDtype(const ArgFields& args) {
+std::string DeriveDtype(const SavedArgs& args) {
   if (const auto dtype = args.Dtype("params_dtype")) return *dtype;
   return args.Flag("bf16") ? "bfloat16" : args.Flag("fp16") ? "float16" : "float32";
 }
 
 }  // namespace
 
-DerivedConfig ConfigFromArgs(const Architecture& architecture, const pickle::Graph& graph, pickle::Ref saved,
+DerivedConfig ConfigFromArgs(const Architecture& architecture, const SavedArgs& args,
                              std::optional<uint64_t> vocab) {
-  if (saved == pickle::kNoRef)
+  if (!args.exist())
     throw InputError("huggingface.args_missing",
                      "the checkpoint has no args; a config.json cannot be derived, give one with --config");
-  const ArgFields args(graph, saved);
   DerivedConfig out;
   ModelConfig& model = out.model;
   model.architecture = architecture;

@@ -13,7 +13,7 @@ std::string ClassOf(const ModelConfig& model) {
 }
 
 // A Hybrid model whose layers pair up as attention, MLP is the GPT model of half as many.
-void PairLayers(const ArgFields& args, std::string_view name, const megatron::Pattern& pattern, ModelConfig& model) {
+void PairLayers(const SavedArgs& args, std::string_view name, const megatron::Pattern& pattern, ModelConfig& model) {
   const auto faults = megatron::CheckGptPattern(pattern, megatron::Reorder::kRefuse);
   if (!faults.empty())
     throw args.NotExpressible(
@@ -25,7 +25,7 @@ void PairLayers(const ArgFields& args, std::string_view name, const megatron::Pa
     model.expert_layers.push_back(pattern.layers[layer].family == megatron::Family::kMoe);
 }
 
-void DeriveHybrid(const ArgFields& args, ModelConfig& model) {
+void DeriveHybrid(const SavedArgs& args, ModelConfig& model) {
   const std::string_view name = args.PatternName();
   const megatron::Pattern pattern = megatron::ParsePattern(*args.String(name));
   const Family family = model.architecture.family;
@@ -43,7 +43,7 @@ void DeriveHybrid(const ArgFields& args, ModelConfig& model) {
 }
 
 // moe_layer_freq: N gives every N-th layer experts, beginning with the first; a list has one number a layer.
-std::vector<bool> ExpertLayers(const ArgFields& args, uint64_t layers) {
+std::vector<bool> ExpertLayers(const SavedArgs& args, uint64_t layers) {
   std::vector<bool> out(layers, false);
   if (args.Uint("num_experts").value_or(0) == 0) return out;
   const auto frequency = args.Ints("moe_layer_freq").value_or(std::vector<int64_t>{1});
@@ -56,7 +56,7 @@ std::vector<bool> ExpertLayers(const ArgFields& args, uint64_t layers) {
 }
 
 // N: every N-th layer is the exception; a list has 1 for the rule.
-std::vector<bool> EveryButNth(const ArgFields& args, std::string_view name, uint64_t layers) {
+std::vector<bool> EveryButNth(const SavedArgs& args, std::string_view name, uint64_t layers) {
   std::vector<bool> out(layers, true);
   const auto frequency = args.Ints(name);
   if (!frequency) return out;
@@ -68,7 +68,7 @@ std::vector<bool> EveryButNth(const ArgFields& args, std::string_view name, uint
   return out;
 }
 
-void DeriveWindows(const ArgFields& args, ModelConfig& model) {
+void DeriveWindows(const SavedArgs& args, ModelConfig& model) {
   const auto window = args.Ints("window_size");
   if (!window || window->front() < 0) return;
   if (window->size() != 2 || (*window)[1] > 0)
@@ -84,7 +84,7 @@ void DeriveWindows(const ArgFields& args, ModelConfig& model) {
     model.sliding_window.reset();
 }
 
-void DeriveLinearAttention(const ArgFields& args, ModelConfig& model) {
+void DeriveLinearAttention(const SavedArgs& args, ModelConfig& model) {
   const std::string variant =
       args.String("experimental_attention_variant").value_or(args.String("linear_attention_type").value_or(""));
   const bool next = model.architecture.family == Family::kQwen3Next;
@@ -107,7 +107,7 @@ void DeriveLinearAttention(const ArgFields& args, ModelConfig& model) {
 
 }  // namespace
 
-void DeriveLayers(const ArgFields& args, ModelConfig& model) {
+void DeriveLayers(const SavedArgs& args, ModelConfig& model) {
   for (const char* name :
        {"heterogeneous_block_specs", "heterogeneous_layers_config_path", "heterogeneous_layers_config_encoded_json"}) {
     if (args.IsSet(name)) throw args.NotExpressible(name, Cat(ClassOf(model), " has layers of one shape"));

@@ -22,7 +22,7 @@ void SetMscale(double mscale, double all_dim, RopeScaling& out) {
 }
 
 // MLATransformerConfig's defaults, which hold where a file does not have the argument.
-RopeScaling LatentYarn(const ArgFields& args) {
+RopeScaling LatentYarn(const SavedArgs& args) {
   RopeScaling out;
   out.kind = RopeKind::kYarn;
   out.factor = args.Double("rotary_scaling_factor").value_or(40);
@@ -33,7 +33,7 @@ RopeScaling LatentYarn(const ArgFields& args) {
   return out;
 }
 
-RopeScaling GptYarn(const ArgFields& args) {
+RopeScaling GptYarn(const SavedArgs& args) {
   RopeScaling out;
   out.kind = RopeKind::kYarn;
   out.factor = args.Double("yarn_rotary_scaling_factor");
@@ -57,7 +57,7 @@ RopeScaling LlamaScaling(double factor) {
   return out;
 }
 
-RopeScaling DeriveScaling(const ArgFields& args, const ModelConfig& model, std::string_view positions) {
+RopeScaling DeriveScaling(const SavedArgs& args, const ModelConfig& model, std::string_view positions) {
   if (model.mla) return args.String("rope_type").value_or("yarn") == "yarn" ? LatentYarn(args) : RopeScaling{};
   if (positions == "yarn") return GptYarn(args);
   if (args.Flag("use_rope_scaling")) return LlamaScaling(args.Double("rope_scaling_factor").value_or(8));
@@ -71,7 +71,7 @@ RopeScaling DeriveScaling(const ArgFields& args, const ModelConfig& model, std::
 
 }  // namespace
 
-void DeriveRope(const ArgFields& args, ModelConfig& model) {
+void DeriveRope(const SavedArgs& args, ModelConfig& model) {
   const FamilyRow& row = model.row();
   std::string positions = args.String("position_embedding_type").value_or("learned_absolute");
   // Very old files have a flag of their own.
@@ -112,7 +112,7 @@ void DeriveRope(const ArgFields& args, ModelConfig& model) {
   model.rope = rope;
 }
 
-void DeriveExperts(const ArgFields& args, DerivedConfig& derived) {
+void DeriveExperts(const SavedArgs& args, DerivedConfig& derived) {
   ModelConfig& model = derived.model;
   if (std::find(model.expert_layers.begin(), model.expert_layers.end(), true) == model.expert_layers.end()) return;
   const Family family = model.architecture.family;

@@ -6,6 +6,7 @@
 #include "libs/base/text.h"
 #include "libs/huggingface/check_arguments.h"
 #include "libs/huggingface/export_config.h"
+#include "libs/huggingface/read_saved_args.h"
 
 namespace ck::huggingface {
 namespace {
@@ -50,7 +51,7 @@ transform::View ExportView(const transform::View& source, const plan::SplitStep&
   CheckSource(source);
   const auto config = step.config ? ReadTemplate(*step.config) : std::nullopt;
   const Architecture architecture = ArchitectureOf(step, config);
-  const SavedArgs args(source);
+  const SavedArgs args = ReadSavedArgs(source);
   const ModelSource model = ReadModelSource(source);
   const std::optional<ModelConfig> stated = config ? std::optional(ReadConfig(config->root, ClassName(architecture))) : std::nullopt;
   const Facts facts = ReadFacts(model, architecture, args, stated ? &*stated : nullptr, step);

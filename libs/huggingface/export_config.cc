@@ -86,8 +86,7 @@ ModelConfig Said(const Facts& facts, const SavedArgs& args, const std::optional<
     CheckNorms(facts.architecture, RowOf(facts.architecture.family).norm_form == NormForm::kOnePlus);
     return *stated;
   }
-  DerivedConfig derived = args.exist() ? ConfigFromArgs(facts.architecture, args.graph(), args.ref(), facts.vocab_size)
-                                       : ConfigFromArgs(facts.architecture, pickle::Graph(), pickle::kNoRef);  // throws
+  DerivedConfig derived = ConfigFromArgs(facts.architecture, args, facts.vocab_size);  // throws when there are none
   CheckNorms(facts.architecture, derived.zero_centered_norms);
   for (std::string& warning : derived.warnings) {
     out.warnings.push_back({.id = "split.not_the_same", .severity = plan::Severity::kWarning, .message = std::move(warning), .where = {}, .found = {}, .expected = {}, .source = {}});

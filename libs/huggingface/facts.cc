@@ -108,14 +108,13 @@ class Matcher {
 };
 
 // A number that the arguments and config.json may state: the arguments', unless config.json is to win.
-std::optional<uint64_t> Stated(std::optional<int64_t> argument, std::optional<uint64_t> of_config, const plan::SplitStep& step) {
-  const auto of_args = argument && *argument > 0 ? std::optional(static_cast<uint64_t>(*argument)) : std::nullopt;
+std::optional<uint64_t> Stated(std::optional<uint64_t> argument, std::optional<uint64_t> of_config, const plan::SplitStep& step) {
   if (step.config_from == plan::SplitStep::ConfigFrom::kTemplate && of_config) return of_config;
-  return of_args ? of_args : of_config;
+  return argument && *argument > 0 ? argument : of_config;
 }
 
 uint64_t ReadHeadCount(const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
-  const auto heads = Stated(args.Int("num_attention_heads"), config == nullptr ? std::nullopt : std::optional(config->heads), step);
+  const auto heads = Stated(args.Uint("num_attention_heads"), config == nullptr ? std::nullopt : std::optional(config->heads), step);
   if (!heads || *heads == 0) {
     throw InputError("split.heads", "neither the checkpoint's arguments nor a config.json say num_attention_heads, which no tensor shows");
   }
@@ -133,11 +132,11 @@ Heads ReadHeads(const Sizes& sizes, uint64_t heads, const SavedArgs& args) {
   out.groups = (k - q) / (2 * out.head_dim);
   if (out.heads % out.groups != 0) throw misfit(Cat("the heads are no multiple of the ", out.groups, " groups that the rows give"));
   if (const auto d = sizes.Find('d'); d && *d != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, its norm has ", sizes.Origin('d')));
-  const auto channels = args.Int("kv_channels");
-  if (channels && static_cast<uint64_t>(*channels) != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, args.kv_channels is ", *channels));
+  const auto channels = args.Uint("kv_channels");
+  if (channels && *channels != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, args.kv_channels is ", *channels));
   // Without grouped-query attention num_query_groups is 1 and means nothing.
-  const auto groups = args.Int("num_query_groups");
-  if (args.Bool("group_query_attention").value_or(false) && groups && static_cast<uint64_t>(*groups) != out.groups) {
+  const auto groups = args.Uint("num_query_groups");
+  if (args.Flag("group_query_attention") && groups && *groups != out.groups) {
     throw misfit(Cat("the rows give ", out.groups, " groups, args.num_query_groups is ", *groups));
   }
   return out;
@@ -165,12 +164,12 @@ Mla ReadLatent(const Facts& facts, uint64_t heads) {
 void ReadVocabulary(const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step, Facts& out) {
   const uint64_t rows = out.sizes.Get('V');
   const auto of_config = config == nullptr ? std::nullopt : std::optional(config->vocab);
-  const auto stated = step.vocab_size ? step.vocab_size : Stated(args.Int("vocab_size"), of_config, step);
+  const auto stated = step.vocab_size ? step.vocab_size : Stated(args.Uint("vocab_size"), of_config, step);
   if (!stated) {
     throw InputError("split.vocab_size", Cat("the embedding has ", rows, " rows, padding included; neither args.vocab_size nor a config.json says how many are real: give --vocab-size"));
   }
   out.vocab_size = *stated;
-  const bool of_args = args.Int("vocab_size") && static_cast<uint64_t>(*args.Int("vocab_size")) == *stated;
+  const bool of_args = args.Uint("vocab_size") == *stated;
   out.vocab_origin = step.vocab_size ? "--vocab-size" : of_args ? "args.vocab_size" : "config.json";
   if (*stated == 0 || *stated > rows) throw InputError("split.vocab_size", Cat("vocab_size is ", *stated, " (", out.vocab_origin, "), the embedding has ", out.sizes.Origin('V'), " rows"));
 }

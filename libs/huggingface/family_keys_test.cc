@@ -11,6 +11,7 @@
 #include "libs/huggingface/config.h"
 #include "libs/huggingface/export.h"
 #include "libs/huggingface/facts.h"
+#include "libs/huggingface/read_saved_args.h"
 
 namespace ck::huggingface {
 namespace {
@@ -81,7 +82,7 @@ transform::View Export(const std::string& folder, const Shapes& keys) {
   const ModelConfig config = ReadConfig(ParseConfig(testing::ReadFixture(Cat("testdata/fixtures/hf/", folder, "/model/config.json"))));
   const plan::SplitStep step;
   const ModelSource model = ReadModelSource(source);
-  const Facts facts = ReadFacts(model, config.architecture, SavedArgs(source), &config, step);
+  const Facts facts = ReadFacts(model, config.architecture, ReadSavedArgs(source), &config, step);
   return ExportTensors(source, model, facts, step);
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libs/huggingface/config.h"
-#include "libs/pickle/graph.h"
+#include "libs/huggingface/saved_args.h"
 
 namespace ck::huggingface {
 
@@ -26,8 +26,8 @@ struct DerivedConfig {
 // What the arguments say, as a model of this class. The class must be able to say it: an argument that it has no field
 // for is huggingface.args_not_expressible; that every width fits the class's fields is checked by WriteConfig.
 // Vocabulary: `vocab` when given (--vocab-size), else args.vocab_size; 0 in the model when neither is there.
-// `args` is the Namespace in `graph`, kNoRef when the checkpoint has none.
-DerivedConfig ConfigFromArgs(const Architecture& architecture, const pickle::Graph& graph, pickle::Ref args,
+// A checkpoint without arguments is huggingface.args_missing.
+DerivedConfig ConfigFromArgs(const Architecture& architecture, const SavedArgs& args,
                              std::optional<uint64_t> vocab = std::nullopt);
 
 struct TorchDtype {

@@ -28,8 +28,8 @@ megatron::CommonDocument Document(const std::string& folder) {
 
 DerivedConfig Derive(const megatron::CommonDocument& document, const char* architecture,
                      std::optional<uint64_t> vocab = std::nullopt) {
-  return ConfigFromArgs(ParseArchitecture(architecture), document.graph, document.graph.Find(document.root, "args"),
-                        vocab);
+  return ConfigFromArgs(ParseArchitecture(architecture),
+                        SavedArgs(document.graph, document.graph.Find(document.root, "args")), vocab);
 }
 
 struct Expected {

@@ -1,78 +1,153 @@
 #include "libs/huggingface/saved_args.h"
 
-#include "libs/base/error.h"
-#include "libs/bytes/source.h"
-#include "libs/checkpoint/checkpoint.h"
+#include <cmath>
+
+#include "libs/base/text.h"
+#include "libs/huggingface/config.h"
 #include "libs/pickle/describe.h"
 
 namespace ck::huggingface {
+namespace {
 
+using pickle::Graph;
 using pickle::Kind;
-using pickle::kNoRef;
 using pickle::Ref;
 
-SavedArgs::SavedArgs(const transform::View& view) {
-  if (view.common) {
-    const Ref args = view.common->graph.Find(view.common->root, "args");
-    if (args == kNoRef || view.common->graph.kind(args) != Kind::kObject) return;
-    graph_ = &view.common->graph;
-    args_ = args;
-    return;
+std::optional<int64_t> AsInt(const Graph& graph, Ref ref) {
+  if (graph.kind(ref) != Kind::kInt) return std::nullopt;
+  return graph.AsInt(ref);
+}
+
+std::optional<double> AsDouble(const Graph& graph, Ref ref) {
+  double out = 0;
+  if (graph.kind(ref) == Kind::kFloat) {
+    out = graph.AsFloat(ref);
+  } else if (graph.kind(ref) == Kind::kInt) {
+    out = static_cast<double>(graph.AsInt(ref));
+  } else {
+    return std::nullopt;
   }
-  if (view.inputs.empty()) return;
-  const checkpoint::Checkpoint& source = *view.inputs[view.common_input];
-  const dcp::Object* object = source.FindObject("args");
-  if (object == nullptr) return;
-  const std::string item = source.ReadObject(*object);
-  own_ = std::make_unique<torchsave::SavedObject>(torchsave::ReadObject(bytes::StringSource(item)));
-  if (own_->graph.kind(own_->root) != Kind::kObject) return;
-  graph_ = &own_->graph;
-  args_ = own_->root;
+  if (!std::isfinite(out)) return std::nullopt;
+  return out;
 }
 
-Ref SavedArgs::Find(std::string_view name) const { return exist() ? graph_->Attribute(args_, name) : kNoRef; }
+}  // namespace
 
-std::optional<int64_t> SavedArgs::Int(std::string_view name) const {
-  const Ref ref = Find(name);
-  return ref != kNoRef && graph_->kind(ref) == Kind::kInt ? std::optional(graph_->AsInt(ref)) : std::nullopt;
+Error SavedArgs::Wrong(std::string_view name, std::string_view expected) const {
+  return InputError("huggingface.args_type", Cat("args.", name, " is ", Text(name), ", expected ", expected));
+}
+Error SavedArgs::Missing(std::string_view name) const {
+  return InputError(
+      "huggingface.args_missing",
+      Cat("args.", name, " is ", Text(name), "; a config.json cannot be derived without it, give one with --config"));
+}
+Error SavedArgs::NotExpressible(std::string_view name, std::string_view why) const {
+  return InputError("huggingface.args_not_expressible", Cat("args.", name, " is ", Text(name), ": ", why));
 }
 
-std::optional<double> SavedArgs::Number(std::string_view name) const {
+Ref SavedArgs::Find(std::string_view name) const {
+  return exist() ? graph_->Attribute(args_, name) : pickle::kNoRef;
+}
+
+std::string SavedArgs::Text(std::string_view name) const {
+  constexpr size_t kShownBytes = 80;
+  return Has(name) ? pickle::Describe(*graph_, Find(name), kShownBytes) : "absent";
+}
+
+bool SavedArgs::IsInt(std::string_view name) const {
+  return Has(name) && graph_->kind(Find(name)) == Kind::kInt;
+}
+
+bool SavedArgs::IsSet(std::string_view name) const {
+  if (IsAbsent(name)) return false;
   const Ref ref = Find(name);
-  if (ref == kNoRef) return std::nullopt;
-  if (graph_->kind(ref) == Kind::kInt) return static_cast<double>(graph_->AsInt(ref));
-  return graph_->kind(ref) == Kind::kFloat ? std::optional(graph_->AsFloat(ref)) : std::nullopt;
+  switch (graph_->kind(ref)) {
+    case Kind::kBool:
+      return graph_->AsBool(ref);
+    case Kind::kInt:
+      return graph_->AsInt(ref) != 0;
+    case Kind::kString:
+      return !graph_->bytes(ref).empty();
+    default:
+      return true;
+  }
+}
+
+std::string_view SavedArgs::PatternName() const {
+  for (const std::string_view name : {"hybrid_layer_pattern", "hybrid_override_pattern"}) {
+    if (IsSet(name)) return name;
+  }
+  return "";
+}
+
+bool SavedArgs::IsAbsent(std::string_view name) const {
+  const Ref ref = Find(name);
+  return ref == pickle::kNoRef || graph_->kind(ref) == Kind::kNone;
+}
+
+std::optional<uint64_t> SavedArgs::Uint(std::string_view name) const {
+  if (IsAbsent(name)) return std::nullopt;
+  const auto value = AsInt(*graph_, Find(name));
+  if (!value || *value < 0 || static_cast<uint64_t>(*value) > kMaxConfigSize)
+    throw Wrong(name, Cat("an integer from 0 to ", kMaxConfigSize));
+  return static_cast<uint64_t>(*value);
+}
+
+uint64_t SavedArgs::Size(std::string_view name) const {
+  const auto value = Uint(name);
+  if (!value) throw Missing(name);
+  if (*value == 0) throw Wrong(name, "a positive integer");
+  return *value;
+}
+
+std::optional<double> SavedArgs::Double(std::string_view name) const {
+  if (IsAbsent(name)) return std::nullopt;
+  const auto value = AsDouble(*graph_, Find(name));
+  if (!value) throw Wrong(name, "a finite number");
+  return value;
 }
 
 std::optional<bool> SavedArgs::Bool(std::string_view name) const {
-  const Ref ref = Find(name);
-  return ref != kNoRef && graph_->kind(ref) == Kind::kBool ? std::optional(graph_->AsBool(ref)) : std::nullopt;
+  if (IsAbsent(name)) return std::nullopt;
+  if (graph_->kind(Find(name)) != Kind::kBool) throw Wrong(name, "True or False");
+  return graph_->AsBool(Find(name));
 }
 
 std::optional<std::string> SavedArgs::String(std::string_view name) const {
-  const Ref ref = Find(name);
-  return ref != kNoRef && graph_->kind(ref) == Kind::kString ? std::optional(std::string(graph_->bytes(ref))) : std::nullopt;
+  if (IsAbsent(name)) return std::nullopt;
+  if (graph_->kind(Find(name)) != Kind::kString) throw Wrong(name, "a string");
+  return std::string(graph_->bytes(Find(name)));
 }
 
-std::optional<std::vector<int64_t>> SavedArgs::Ints(std::string_view name) const {
+template <typename T, typename Get>
+std::optional<std::vector<T>> SavedArgs::List(std::string_view name, const Get& get) const {
+  if (IsAbsent(name)) return std::nullopt;
   const Ref ref = Find(name);
-  if (ref == kNoRef || (graph_->kind(ref) != Kind::kList && graph_->kind(ref) != Kind::kTuple)) return std::nullopt;
-  std::vector<int64_t> out;
+  if (const auto one = get(*graph_, ref)) return std::vector<T>{*one};
+  if (graph_->kind(ref) != Kind::kList && graph_->kind(ref) != Kind::kTuple)
+    throw Wrong(name, "a number or a list of numbers");
+  if (graph_->items(ref).size() > kMaxConfigLayers) throw Wrong(name, Cat("a list of at most ", kMaxConfigLayers));
+  std::vector<T> out;
   for (const Ref item : graph_->items(ref)) {
-    if (graph_->kind(item) != Kind::kInt) return std::nullopt;
-    out.push_back(graph_->AsInt(item));
+    const auto value = get(*graph_, item);
+    if (!value) throw Wrong(name, "a number or a list of numbers");
+    out.push_back(*value);
   }
   return out;
 }
 
-bool SavedArgs::IsNone(std::string_view name) const {
-  const Ref ref = Find(name);
-  return ref == kNoRef || graph_->kind(ref) == Kind::kNone;
+std::optional<std::vector<int64_t>> SavedArgs::Ints(std::string_view name) const {
+  return List<int64_t>(name, AsInt);
+}
+std::optional<std::vector<double>> SavedArgs::Doubles(std::string_view name) const {
+  return List<double>(name, AsDouble);
 }
 
-std::string SavedArgs::Text(std::string_view name) const {
+std::optional<std::string> SavedArgs::Dtype(std::string_view name) const {
+  if (IsAbsent(name)) return std::nullopt;
   const Ref ref = Find(name);
-  return ref == kNoRef ? "absent" : pickle::Describe(*graph_, ref, 80);
+  if (graph_->kind(ref) != Kind::kGlobal || graph_->module(ref) != "torch") return std::nullopt;
+  return std::string(graph_->name(ref));
 }
 
 }  // namespace ck::huggingface
