@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/megatron/keys.h"
 #include "libs/megatron/model_args.h"
@@ -33,8 +34,6 @@ constexpr std::string_view kMoeNorm = "pre_mlp_layernorm.";
 std::string ReplaceStart(const std::string& text, std::string_view from, std::string_view to) {
   return StartsWith(text, from) ? Cat(to, text.substr(from.size())) : text;
 }
-
-std::string Count(uint64_t count, std::string_view what) { return Cat(count, " ", what, count == 1 ? "" : "s"); }
 
 class Retargeter {
  public:
@@ -187,7 +186,7 @@ class Retargeter {
     CheckHybridLayers(model_, *pattern, findings_);
     const megatron::GptLayers map = megatron::MapGptLayers(*pattern);
     if (!map.mamba.empty() && !step_.drop_ssm) {
-      Add("retarget.drop_ssm", Cat("a GPT model has no place for ", DescribeLayers(map.mamba), "; --drop-ssm leaves them out, and what remains is another model"));
+      Add("retarget.drop_ssm", Cat("a GPT model has no place for ", DescribeMamba(source_, model_, map.mamba), "; --drop-ssm leaves them out, and what remains is another model"));
     }
     if (!findings_.empty()) return;
     ForEachPlane([&](SourceModel& model, std::vector<ModelLayer>& target) {
@@ -197,7 +196,7 @@ class Retargeter {
       CountDropped(model, map.mamba);
     });
     dropped_layers_ = map.mamba;
-    if (!map.mamba.empty()) Note(Cat("dropped: ", DescribeLayers(map.mamba), "; the result is another model"));
+    if (!map.mamba.empty()) Note(Cat("dropped: ", DescribeMamba(source_, model_, map.mamba), "; the result is another model"));
     emit_.output_extra_state = OutputExtraState::kDrop;
     SetGptKeys();
     RecordProvenance("hybrid-to-gpt", pattern->text);
@@ -213,25 +212,6 @@ class Retargeter {
         for (const auto& [key, object] : layer.objects) target[i].objects.emplace(key, object);
       }
     }
-  }
-
-  // "2 Mamba layers (34 tensors, 1.2 MiB, 9.5% of the parameters)".
-  std::string DescribeLayers(const std::vector<uint64_t>& layers) const {
-    uint64_t tensors = 0, bytes = 0, parameters = 0, all = 0;
-    for (const uint64_t layer : layers) {
-      for (const auto& [rest, tensor] : model_.layers[layer].tensors) {
-        const uint64_t elements = Volume(tensor.shape).value_or(0);
-        ++tensors;
-        parameters += elements;
-        bytes += elements * ElementSize(tensor.dtype);
-      }
-    }
-    for (const ModelLayer& layer : model_.layers) {
-      for (const auto& [rest, tensor] : layer.tensors) all += Volume(tensor.shape).value_or(0);
-    }
-    for (const auto& [index, key] : model_.tensors) all += Volume(source_.tensors[index].shape).value_or(0);
-    const auto permille = static_cast<uint64_t>(static_cast<double>(parameters) * 1000 / static_cast<double>(std::max<uint64_t>(all, 1)) + 0.5);
-    return Cat(Count(layers.size(), "Mamba layer"), " (", Count(tensors, "tensor"), ", ", FormatBytes(bytes), ", ", permille / 10, ".", permille % 10, "% of the parameters)");
   }
 
   void CountDropped(const SourceModel& model, const std::vector<uint64_t>& layers) {
@@ -291,6 +271,7 @@ class Retargeter {
     for (const LeftOut& left : source_.left_out) left_out_.Add(left.rule, left.bytes, left.count);
     View out = EmitModel(source_, model_, target_, emit_, left_out_);
     EmitPlanes(out);
+    CheckNothingLost(out);
     for (const uint64_t layer : fresh_layers_) AddFreshMamba(*fresh_, model_.prefix, layer, out);
     LeaveStateOut();
     if (step_.reset_iterations) megatron::ResetIterations(common_);
@@ -319,6 +300,18 @@ class Retargeter {
       const bool known = source_.planner_data && at != source_.planner_data->end();
       out.planner_data->emplace(object.name, known ? at->second : dcp::Path{object.name});
     }
+  }
+
+  // Every element of the model and of each plane is in the result, but those of dropped layers; fresh ones come later.
+  void CheckNothingLost(const View& out) {
+    uint64_t expected = 0;
+    ForEachPlane([&](const SourceModel& model, const std::vector<ModelLayer>&) {
+      expected += CountElements(source_, model);
+      for (const uint64_t layer : dropped_layers_) {
+        for (const auto& [rest, tensor] : model.layers[layer].tensors) expected -= Volume(tensor.shape).value_or(0);
+      }
+    });
+    Check(CountElements(out.tensors) == expected, "a change of model keeps every element");
   }
 
   // The optimizer state under the keys of the result. Fresh layers have none.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "libs/base/error.h"
 #include "libs/base/text.h"
 #include "libs/dcp/metadata.h"
 #include "libs/megatron/keys.h"
@@ -54,14 +55,12 @@ class Converter {
   }
 
   Retargeted ToFsdp() {
-    const SourceModel model = ReadSourceModel(source_, findings_);
-    if (findings_.empty()) CheckKinds(model);
-    if (findings_.empty()) gated_ = IsGated();
+    const SourceModel model = ReadModel();
     if (!findings_.empty()) return Refused();
     const bool local = step_.transformer_impl ? *step_.transformer_impl == plan::TransformerImpl::kLocal : args_.String("transformer_impl") == "local";
     for (const auto& [index, key] : model.tensors) AddWhole(index, Cat(kFsdpPrefix, key));
     for (uint64_t i = 0; i < model.layers.size(); ++i) AddFsdpLayer(model.layers[i], Cat(kFsdpPrefix, "decoder.layers.", i, "."), local);
-    for (const Object& object : source_.objects) left_out_.Add(std::string(megatron::Name(megatron::Classify(object.name))), SizeOf(object));
+    for (uint32_t i = 0; i < source_.objects.size(); ++i) LeaveObjectOut(i);
     LeaveStateOut(model);
     args_.Set("ckpt_format", common_.graph.NewString("fsdp_dtensor"));
     AddLooseObjects(common_, out_, left_out_);
@@ -72,13 +71,11 @@ class Converter {
   }
 
   Retargeted ToTorch() {
-    const SourceModel model = ReadSourceModel(source_, findings_);
-    if (findings_.empty()) CheckKinds(model);
-    if (findings_.empty()) gated_ = IsGated();
+    const SourceModel model = ReadModel();
     if (!findings_.empty()) return Refused();
     for (const auto& [index, key] : model.tensors) AddWhole(index, key);
     for (uint64_t i = 0; i < model.layers.size(); ++i) AddTorchLayer(model.layers[i], i);
-    for (const uint32_t i : model.state_objects) left_out_.Add(std::string(megatron::Name(megatron::Classify(source_.objects[i].name))), SizeOf(source_.objects[i]));
+    for (const uint32_t i : model.state_objects) LeaveObjectOut(i);
     LeaveStateOut(model);
     args_.Set("ckpt_format", common_.graph.NewString("torch_dist"));
     out_.format = checkpoint::Format::kTorchDist;
@@ -99,6 +96,7 @@ class Converter {
 
   Retargeted Done() {
     if (!findings_.empty()) return Refused();
+    Check(CountElements(out_.tensors) == elements_, "a change of format keeps every element");
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::sort(out_.tensors.begin(), out_.tensors.end(), by_name);
     std::sort(out_.objects.begin(), out_.objects.end(), by_name);
@@ -106,6 +104,14 @@ class Converter {
     Retargeted out;
     out.view = std::move(out_);
     return out;
+  }
+
+  SourceModel ReadModel() {
+    SourceModel model = ReadSourceModel(source_, findings_);
+    if (findings_.empty()) CheckKinds(model);
+    if (findings_.empty()) gated_ = IsGated();
+    elements_ = CountElements(source_, model);
+    return model;
   }
 
   // Layers of kinds whose names are known in both formats.
@@ -292,6 +298,7 @@ class Converter {
       return Add("retarget.gated", Cat("args.swiglu is ", gated_ ? "True" : "False", ", but ", Quote(prefix + rest), gathered.halves ? " is" : " is not", " stored as halves _w and _v"));
     }
     const uint64_t halves = gathered.halves ? 2 : 1, experts = gathered.parts.size() / halves;
+    if (gathered.parts.size() % halves != 0) return Add("retarget.experts", Cat("a half of ", Quote(prefix + rest), " is missing"));
     const uint32_t first = gathered.parts.begin()->second;
     const Dims part = source_.tensors[first].shape;
     if (part.empty()) return AddWhole(first, prefix + rest);
@@ -362,11 +369,7 @@ class Converter {
 
   // ---- What is left out
 
-  uint64_t SizeOf(const Object& object) const {
-    if (object.literal) return object.literal->size();
-    const dcp::Object* stored = source_.inputs[object.input]->FindObject(object.source_name);
-    return stored ? stored->item.length : 0;
-  }
+  void LeaveObjectOut(uint32_t i) { left_out_.Add(std::string(megatron::Name(megatron::Classify(source_.objects[i].name))), ObjectBytes(source_, i)); }
 
   void LeaveStateOut(const SourceModel& model) {
     for (const uint32_t i : model.state_tensors) {
@@ -384,6 +387,7 @@ class Converter {
   Findings findings_;
   LeftOutTally left_out_;
   bool gated_ = false;
+  uint64_t elements_ = 0;  // of the source's model
 };
 
 }  // namespace

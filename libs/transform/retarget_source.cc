@@ -223,6 +223,38 @@ char SymbolOfLayer(const ModelLayer& layer) {
   return moe ? 'E' : '-';
 }
 
+uint64_t CountElements(const View& view, const SourceModel& model) {
+  uint64_t total = 0;
+  for (const ModelLayer& layer : model.layers) {
+    for (const auto& [rest, tensor] : layer.tensors) total += Volume(tensor.shape).value_or(0);
+  }
+  for (const auto& [index, key] : model.tensors) total += Volume(view.tensors[index].shape).value_or(0);
+  return total;
+}
+
+uint64_t CountElements(const std::vector<Tensor>& tensors) {
+  uint64_t total = 0;
+  for (const Tensor& tensor : tensors) total += Volume(tensor.shape).value_or(0);
+  return total;
+}
+
+std::string DescribeMamba(const View& view, const SourceModel& model, const std::vector<uint64_t>& layers) {
+  uint64_t tensors = 0, bytes = 0, parameters = 0;
+  for (const uint64_t layer : layers) {
+    for (const auto& [rest, tensor] : model.layers[layer].tensors) {
+      const uint64_t elements = Volume(tensor.shape).value_or(0);
+      ++tensors;
+      parameters += elements;
+      bytes += elements * ElementSize(tensor.dtype);
+    }
+  }
+  const auto all = static_cast<double>(std::max<uint64_t>(CountElements(view, model), 1));
+  const auto permille = static_cast<uint64_t>(static_cast<double>(parameters) * 1000 / all + 0.5);
+  return Cat(Count(layers.size(), "Mamba layer"), " (", Count(tensors, "tensor"), ", ", FormatBytes(bytes), ", ", permille / 10, ".", permille % 10, "% of the parameters)");
+}
+
+std::string Count(uint64_t count, std::string_view what) { return Cat(count, " ", what, count == 1 ? "" : "s"); }
+
 std::string SomeNames(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
   for (size_t i = 0; i < names.size() && i < kNamesShown; ++i) shown.push_back(Quote(names[i]));

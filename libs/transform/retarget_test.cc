@@ -9,6 +9,7 @@
 #include "libs/base/text.h"
 #include "libs/megatron/common_document.h"
 #include "libs/megatron/model_args.h"
+#include "libs/torchsave/write.h"
 
 namespace ck::transform {
 namespace {
@@ -294,6 +295,37 @@ TEST(Retarget, UnsupportedFormats) {
   View dcp = Stacked().Build();
   dcp.format = checkpoint::Format::kDcp;
   EXPECT_EQ(Ids(std::move(dcp)), "retarget.unsupported_format");
+}
+
+// One MoE layer of fsdp_dtensor with these experts' fc1 halves.
+View FsdpMoe(const std::vector<std::string>& fc1) {
+  const std::string layer = "model.module.decoder.layers.0.";
+  ModelBuilder model;
+  model.Tensor("model.module.embedding.word_embeddings.weight", {16, 8}).Tensor("model.module.decoder.final_layernorm.weight", {8});
+  model.Tensor(layer + "self_attention.linear_qkv.weight", {24, 8}).Tensor(layer + "self_attention.linear_proj.weight", {8, 8}).Tensor(layer + "mlp.router.weight", {2, 8});
+  for (const std::string& name : fc1) model.Tensor(Cat(layer, "mlp.experts.", name), {6, 8});
+  model.Tensor(layer + "mlp.experts.linear_fc2.weight0", {8, 6}).Tensor(layer + "mlp.experts.linear_fc2.weight1", {8, 6});
+  pickle::Graph graph;
+  const pickle::Ref args = graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+  graph.SetAttribute(args, "swiglu", graph.NewBool(true));
+  View view = model.Build();
+  view.format = checkpoint::Format::kFsdpDtensor;
+  view.common.reset();
+  view.objects = {{.name = "args", .input = 0, .source_name = "", .literal = torchsave::WriteObject(graph, args, "archive", [](const std::string&) { return std::string(); })}};
+  return view;
+}
+
+TEST(Retarget, ExpertsOfFsdpDtensorMustBeComplete) {
+  RetargetStep step = Step(To::kGpt);
+  step.format = plan::Format::kTorchDist;
+  const std::vector<std::string> complete = {"linear_fc1.weight0_w", "linear_fc1.weight0_v", "linear_fc1.weight1_w", "linear_fc1.weight1_v"};
+  EXPECT_EQ(Ids(FsdpMoe(complete), step), "");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight0_w", "linear_fc1.weight0_v", "linear_fc1.weight2_w", "linear_fc1.weight2_v"}), step), "retarget.experts");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight0_w", "linear_fc1.weight1_v"}), step), "retarget.experts");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight0_w", "linear_fc1.weight0_v", "linear_fc1.weight1_w"}), step), "retarget.experts");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight0", "linear_fc1.weight1"}), step), "retarget.gated");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight_w", "linear_fc1.weight_v"}), step), "retarget.experts");
+  EXPECT_EQ(Ids(FsdpMoe({"linear_fc1.weight0_w", "linear_fc1.weight0_v", "local_experts.0.linear_fc1.weight_w", "local_experts.0.linear_fc1.weight_v"}), step), "retarget.duplicate");
 }
 
 TEST(Retarget, TheActivationIsNeverGuessed) {
