@@ -6,6 +6,7 @@ entry with `if __name__ == "__main__":`, for saving may start worker processes t
 
 import contextlib
 import dataclasses
+import functools
 import os
 import warnings
 import zlib
@@ -154,7 +155,8 @@ def model_of(args, dtype=torch.float32):
     same = {name: getattr(args, name) for name in names
             if getattr(args, name, None) is not None and name not in machine and not name.endswith("parallel_size")}
     groups = args.num_query_groups if args.group_query_attention else args.num_attention_heads
-    activation = torch.nn.functional.silu if args.swiglu else squared_relu if args.squared_relu else torch.nn.functional.gelu
+    gelu = functools.partial(torch.nn.functional.gelu, approximate="tanh") if getattr(args, "openai_gelu", False) else torch.nn.functional.gelu
+    activation = torch.nn.functional.silu if args.swiglu else squared_relu if args.squared_relu else gelu
     settings = config(dtype, args.num_layers, **{
         **same, "num_moe_experts": args.num_experts, "gated_linear_unit": args.swiglu, "activation_func": activation,
         "layernorm_epsilon": args.layernorm_epsilon if hasattr(args, "layernorm_epsilon") else args.norm_epsilon,
