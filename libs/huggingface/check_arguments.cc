@@ -31,17 +31,18 @@ bool IsAbsent(const SavedArgs& args, std::string_view name) { return args.IsAbse
 
 // What libs/huggingface/megatron_config.h does not look at.
 std::vector<ArgumentRule> RulesFor(Family family) {
-  std::vector<ArgumentRule> rules = {
-      {"glu_linear_offset", IsNumber(0), "0"},
-      {"activation_func_clamp_value", IsAbsent, "None"},
-      {"qk_l2_norm", IsOff, "False"},
-      {"window_attn_skip_freq", IsAbsent, "None"},
-      {"moe_latent_size", IsAbsent, "None"},
-  };
-  const bool slides = family == Family::kMistral || family == Family::kMixtral;
+  std::vector<ArgumentRule> rules = {{"qk_l2_norm", IsOff, "False"}};
+  if (family != Family::kGptOss) {
+    rules.push_back({"glu_linear_offset", IsNumber(0), "0"});
+    rules.push_back({"activation_func_clamp_value", IsAbsent, "None"});
+  }
+  if (family != Family::kNemotronH) rules.push_back({"moe_latent_size", IsAbsent, "None"});
+  const bool slides_in_some = family == Family::kGemma2 || family == Family::kGemma3 || family == Family::kGptOss;
+  const bool slides = slides_in_some || family == Family::kMistral || family == Family::kMixtral || family == Family::kPhi3 || family == Family::kStarcoder2;
+  if (!slides_in_some) rules.push_back({"window_attn_skip_freq", IsAbsent, "None"});
   if (!slides) rules.push_back({"window_size", IsAbsent, "None"});
   if (family == Family::kMixtral) rules.push_back({"moe_router_pre_softmax", IsOff, "False: this class normalises the weights of the chosen experts"});
-  const bool own_router = family == Family::kDeepseekV2 || family == Family::kDeepseekV3;
+  const bool own_router = family == Family::kDeepseekV2 || family == Family::kDeepseekV3 || family == Family::kGlm4Moe || family == Family::kNemotronH;
   if (own_router) return rules;
   rules.push_back({"moe_router_score_function", Is("softmax"), "softmax"});
   rules.push_back({"moe_router_topk_scaling_factor", IsNumber(1), "None"});

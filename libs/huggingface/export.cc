@@ -52,7 +52,7 @@ transform::View ExportView(const transform::View& source, const plan::SplitStep&
   const auto config = step.config ? ReadTemplate(*step.config) : std::nullopt;
   const Architecture architecture = ArchitectureOf(step, config);
   const SavedArgs args = ReadSavedArgs(source);
-  const ModelSource model = ReadModelSource(source);
+  const ModelSource model = ReadModelSource(source, TableOf(architecture.family).form == LayerForm::kHybrid ? HybridLayers::kKeep : HybridLayers::kAsGpt);
   const std::optional<ModelConfig> stated = config ? std::optional(ReadConfig(config->root, ClassName(architecture))) : std::nullopt;
   const Facts facts = ReadFacts(model, architecture, args, stated ? &*stated : nullptr, step);
   CheckArguments(architecture, args);

@@ -16,7 +16,12 @@ constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;  // the largest known, 
 using ConfigFrom = plan::SplitStep::ConfigFrom;
 
 // Classes that count their shared experts instead of stating a width.
-bool CountsSharedExperts(Family family) { return family == Family::kDeepseekV2 || family == Family::kDeepseekV3; }
+bool CountsSharedExperts(Family family) { return family == Family::kDeepseekV2 || family == Family::kDeepseekV3 || family == Family::kGlm4Moe; }
+
+bool HasField(const Facts& facts, std::string_view name) {
+  const auto at = facts.fields.find(name);
+  return at != facts.fields.end() && at->second;
+}
 
 void SetExperts(const Facts& facts, ModelConfig& out) {
   if (!facts.has_experts) {
@@ -29,8 +34,10 @@ void SetExperts(const Facts& facts, ModelConfig& out) {
   experts.width = facts.sizes.Get('m');
   experts.shared_width = facts.sizes.Find('s').value_or(0);
   const Family family = facts.architecture.family;
-  experts.shared_gate = family == Family::kQwen2Moe;
-  experts.correction_bias = family == Family::kDeepseekV3;
+  experts.shared_gate = family == Family::kQwen2Moe || family == Family::kQwen3Next;
+  experts.correction_bias = family == Family::kDeepseekV3 || family == Family::kGlm4Moe || family == Family::kNemotronH;
+  experts.latent_width = HasField(facts, "moe_latent_size") ? facts.sizes.Find('j') : std::nullopt;
+  if (family == Family::kNemotronH) experts.shared_count = 1;
   if (!CountsSharedExperts(family)) return;
   if (experts.width == 0 || experts.shared_width % experts.width != 0) {
     throw InputError("split.bad_shape", Cat("the shared experts are ", facts.sizes.Origin('s'), " wide, one routed expert is ", facts.sizes.Origin('m'), " wide: ", ClassName(facts.architecture),
@@ -40,14 +47,29 @@ void SetExperts(const Facts& facts, ModelConfig& out) {
 }
 
 void SetBiases(const Facts& facts, ModelConfig& out) {
-  const auto field = [&](std::string_view name) {
-    const auto at = facts.fields.find(name);
-    return at != facts.fields.end() && at->second;
-  };
+  const auto field = [&](std::string_view name) { return HasField(facts, name); };
   const BiasFields& bias = out.row().bias;
   out.biases.qkv = bias.attention.empty() ? bias.attention_default : field(bias.attention);
   out.biases.attention_out = bias.covers_out && out.biases.qkv;
   out.biases.mlp = bias.mlp.empty() ? bias.mlp_default : field(bias.mlp);
+  out.biases.mamba = facts.mamba && field("use_bias");
+  out.biases.conv = facts.mamba && field("use_conv_bias");
+}
+
+// The chunk is of the computation only: whoever knew it before keeps it.
+void ApplyMamba(const Facts& facts, ModelConfig& out) {
+  const uint64_t chunk = out.mamba ? out.mamba->chunk_size : 0;
+  out.mamba = facts.mamba;
+  if (out.mamba && chunk != 0) out.mamba->chunk_size = chunk;
+}
+
+// No tensor shows whether attention has a window.
+void ApplyKinds(const Facts& facts, ModelConfig& out) {
+  out.layers.resize(facts.layers, LayerKind::kFullAttention);
+  for (size_t i = 0; i < facts.layers; ++i) {
+    const bool window = out.layers[i] == LayerKind::kSlidingAttention && facts.kinds[i] == LayerKind::kFullAttention;
+    if (!window) out.layers[i] = facts.kinds[i];
+  }
 }
 
 // What the tensors of the result determine, whatever else says.
@@ -59,10 +81,15 @@ void ApplyTensors(const Facts& facts, DType dtype, ModelConfig& out) {
   out.head_dim = facts.heads.head_dim;
   out.mla = facts.latent;
   out.vocab = facts.vocab_size;
-  if (facts.architecture.head == Head::kCausalLm) out.tied = facts.tied;
+  out.gdn = facts.gdn;
+  ApplyMamba(facts, out);
+  const Family family = facts.architecture.family;
+  if (facts.architecture.head == Head::kCausalLm) out.tied = facts.tied && family != Family::kNemotronH;
+  if (family == Family::kGlm4Moe) out.qk_norm = HasField(facts, "use_qk_norm") ? QkNorm::kHead : QkNorm::kNone;
   if (facts.sizes.Find('f')) out.ffn = facts.sizes.Get('f');
-  if (facts.architecture.family == Family::kMixtral) out.ffn = facts.sizes.Get('m');
-  out.layers.resize(facts.layers, LayerKind::kFullAttention);
+  // One field for both.
+  if (family == Family::kMixtral || family == Family::kOlmoe || family == Family::kGptOss) out.ffn = facts.sizes.Get('m');
+  ApplyKinds(facts, out);
   out.expert_layers.assign(facts.layers, facts.has_experts);
   for (const uint64_t layer : facts.dense_layers) out.expert_layers[layer] = false;
   SetExperts(facts, out);
@@ -72,22 +99,10 @@ void ApplyTensors(const Facts& facts, DType dtype, ModelConfig& out) {
   out.dtype = TorchName(dtype);
 }
 
-// Stored as w - 1 or as w: exporting one as the other would need arithmetic.
-void CheckNorms(const Architecture& architecture, bool zero_centered) {
-  const bool wanted = RowOf(architecture.family).norm_form == NormForm::kOnePlus;
-  if (zero_centered == wanted) return;
-  throw InputError("split.unsupported_argument", Cat("args.layernorm_zero_centered_gamma is ", zero_centered ? "True" : "False", ", ", ClassName(architecture), wanted ? " multiplies by 1 + weight" : " multiplies by the weight",
-                                                     "; adding or subtracting 1 is not available in this version"));
-}
-
 // What the arguments say, where there are any; else what the template says.
 ModelConfig Said(const Facts& facts, const SavedArgs& args, const std::optional<ModelConfig>& stated, const plan::SplitStep& step, WrittenConfig& out) {
-  if (!args.exist() && stated) {
-    CheckNorms(facts.architecture, RowOf(facts.architecture.family).norm_form == NormForm::kOnePlus);
-    return *stated;
-  }
+  if (!args.exist() && stated) return *stated;
   DerivedConfig derived = ConfigFromArgs(facts.architecture, args, facts.vocab_size);  // throws when there are none
-  CheckNorms(facts.architecture, derived.zero_centered_norms);
   for (std::string& warning : derived.warnings) {
     out.warnings.push_back({.id = "split.not_the_same", .severity = plan::Severity::kWarning, .message = std::move(warning), .where = {}, .found = {}, .expected = {}, .source = {}});
   }

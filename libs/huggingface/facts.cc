@@ -26,8 +26,10 @@ class Matcher {
 
   void Run(Facts& out) {
     out.layers = source_.layers;
+    const bool hybrid = TableOf(architecture_.family).form == LayerForm::kHybrid;
     for (uint64_t i = 0; i < source_.layers; ++i) {
       (IsMoe(i) ? moe_layers_ : dense_layers_).push_back(i);
+      out.kinds.push_back(hybrid ? HybridKind(i) : Has(i, kDeltaNet) ? LayerKind::kLinearAttention : LayerKind::kFullAttention);
     }
     out.has_experts = !moe_layers_.empty();
     if (out.has_experts) out.dense_layers = dense_layers_;
@@ -39,18 +41,62 @@ class Matcher {
   }
 
  private:
-  bool IsMoe(uint64_t layer) const { return source_.parameters.count(Cat("decoder.layers.", layer, ".mlp.router.weight")) > 0; }
+  // The tensors by which a layer is known.
+  static constexpr std::string_view kRouter = "mlp.router.weight", kAttention = "self_attention.linear_qkv.weight", kDeltaNet = "self_attention.in_proj.weight.query",
+                                    kMamba = "mixer.A_log", kMlp = "mlp.linear_fc1.weight";
+
+  bool Has(uint64_t layer, std::string_view rest) const { return source_.parameters.count(Cat("decoder.layers.", layer, ".", rest)) > 0; }
+  bool IsMoe(uint64_t layer) const { return Has(layer, kRouter); }
+
+  // Exactly one of four: two mixers would have one name.
+  LayerKind HybridKind(uint64_t layer) const {
+    std::vector<LayerKind> found;
+    if (Has(layer, kMamba)) found.push_back(LayerKind::kMamba);
+    if (Has(layer, kAttention)) found.push_back(LayerKind::kAttentionOnly);
+    if (Has(layer, kMlp)) found.push_back(LayerKind::kMlpOnly);
+    if (Has(layer, kRouter)) found.push_back(LayerKind::kExpertsOnly);
+    if (found.size() == 1) return found[0];
+    throw InputError("split.hybrid", Cat("layer ", layer, " has ", found.empty() ? "none" : "more than one", " of ", kMamba, ", ", kAttention, ", ", kMlp, ", ", kRouter, "; a layer of ",
+                                         ClassName(architecture_), " is one of Mamba, attention, MLP and experts"));
+  }
+
+  bool Takes(When when, uint64_t layer) const {
+    switch (when) {
+      case When::kMoe:
+        return IsMoe(layer);
+      case When::kDense:
+        return !IsMoe(layer);
+      case When::kAttention:
+        return Has(layer, kAttention);
+      case When::kDeltaNet:
+        return Has(layer, kDeltaNet);
+      case When::kMamba:
+        return Has(layer, kMamba);
+      case When::kMlp:
+        return Has(layer, kMlp);
+      case When::kAlways:
+      case When::kUntied:
+      case When::kTied:
+      case When::kPresent:
+      case When::kField:
+        return true;
+    }
+    throw InternalError("internal.check_failed", "unknown condition");
+  }
 
   void Apply(const Rule& rule, Facts& out) {
     if (rule.megatron[0].find("{i}") == std::string_view::npos) {
-      if (rule.when == When::kUntied && out.tied) return;
+      if ((rule.when == When::kUntied && out.tied) || (rule.when == When::kTied && !out.tied)) return;
       Look(rule, std::nullopt, out);
       return;
     }
     for (uint64_t i = 0; i < source_.layers; ++i) {
-      if (rule.when == When::kMoe && !IsMoe(i)) continue;
-      if (rule.when == When::kDense && IsMoe(i)) continue;
-      Look(rule, i, out);
+      if (!Takes(rule.when, i)) continue;
+      if (JoinsTensors(rule.transform)) {
+        LookForAll(rule, i, out);
+      } else {
+        Look(rule, i, out);
+      }
     }
   }
 
@@ -58,21 +104,52 @@ class Matcher {
     std::vector<std::string> found;
     for (const std::string_view pattern : rule.megatron) {
       const std::string key = Expand(pattern, "{i}", layer.value_or(0));
-      if (source_.parameters.count(key) > 0 && used_.count(key) == 0) found.push_back(key);
+      const bool is_free = used_.count(key) == 0 || rule.when == When::kTied;  // a tied tensor has two names
+      if (source_.parameters.count(key) > 0 && is_free) found.push_back(key);
     }
-    const std::string wanted = Expand(rule.megatron[0], "{i}", layer.value_or(0));
     if (found.size() > 1) throw InputError("split.extra_tensor", Cat(Quote(found[0]), " and ", Quote(found[1]), " are two spellings of one tensor; which of them counts cannot be told"));
-    if (!rule.field.empty()) {
-      FieldTensors& tensors = fields_[std::string(rule.field)];
-      (found.empty() ? tensors.absent : tensors.present).push_back(wanted);
-    } else if (found.empty() && rule.when != When::kPresent) {
-      missing_.push_back(wanted);
-    }
+    Note(rule, Expand(rule.megatron[0], "{i}", layer.value_or(0)), !found.empty());
     if (found.empty()) return;
     used_.insert(found[0]);
     out.matches.push_back({.rule = rule, .layer = layer, .key = found[0]});
     const Parameter& parameter = source_.parameters.at(found[0]);
     out.sizes.Bind(rule.shape, parameter.shape, parameter.source_name);
+  }
+
+  // Tensors that are joined: all of them or, when a field may say so, none.
+  void LookForAll(const Rule& rule, uint64_t layer, Facts& out) {
+    std::vector<std::string> keys;
+    size_t present = 0;
+    for (const std::string_view pattern : rule.megatron) {
+      keys.push_back(Expand(pattern, "{i}", layer));
+      present += source_.parameters.count(keys.back());
+    }
+    const bool all = present == keys.size();
+    if (!all && (present > 0 || rule.field.empty())) {
+      for (const std::string& key : keys) {
+        if (source_.parameters.count(key) == 0) missing_.push_back(key);
+        used_.insert(key);
+      }
+      return;
+    }
+    Note(rule, keys[0], all);
+    if (!all) return;
+    const std::vector<std::string> shapes = Split(rule.shape, ',');
+    for (size_t i = 0; i < keys.size(); ++i) {
+      used_.insert(keys[i]);
+      const Parameter& parameter = source_.parameters.at(keys[i]);
+      out.sizes.Bind(shapes.at(i).substr(i == 0 ? 0 : 1), parameter.shape, parameter.source_name);
+    }
+    out.matches.push_back({.rule = rule, .layer = layer, .key = keys[0], .more_keys = {keys.begin() + 1, keys.end()}});
+  }
+
+  void Note(const Rule& rule, const std::string& key, bool found) {
+    if (!rule.field.empty()) {
+      FieldTensors& tensors = fields_[std::string(rule.field)];
+      (found ? tensors.present : tensors.absent).push_back(key);
+    } else if (!found && rule.when != When::kPresent) {
+      missing_.push_back(key);
+    }
   }
 
   void CheckFields() const {
@@ -121,17 +198,25 @@ uint64_t ReadHeadCount(const SavedArgs& args, const ModelConfig* config, const p
   return *heads;
 }
 
-Heads ReadHeads(const Sizes& sizes, uint64_t heads, const SavedArgs& args) {
+// Behind each query head its gate.
+bool HasGate(const Facts& facts) {
+  return std::any_of(facts.matches.begin(), facts.matches.end(), [](const Match& match) { return match.rule.transform == Transform::kGatedQkv; });
+}
+
+Heads ReadHeads(const Sizes& sizes, uint64_t heads, bool gate, const SavedArgs& args) {
   const uint64_t q = sizes.Get('q'), k = sizes.Get('k');
   const auto misfit = [&](const std::string& what) {
     return InputError("split.heads", Cat(what, ": linear_proj takes ", sizes.Origin('q'), ", linear_qkv has ", sizes.Origin('k'), " rows, num_attention_heads is ", heads));
   };
   if (q == 0 || q % heads != 0) throw misfit("the heads do not divide the attention's width");
   Heads out{.heads = heads, .groups = 0, .head_dim = q / heads};
-  if (k <= q || (k - q) % (2 * out.head_dim) != 0) throw misfit("the fused rows are not (heads + 2 groups) x head_dim");
-  out.groups = (k - q) / (2 * out.head_dim);
+  const uint64_t queries = gate ? 2 * q : q;
+  if (k <= queries || (k - queries) % (2 * out.head_dim) != 0) throw misfit(Cat("the fused rows are not (", gate ? "2 heads" : "heads", " + 2 groups) x head_dim"));
+  out.groups = (k - queries) / (2 * out.head_dim);
   if (out.heads % out.groups != 0) throw misfit(Cat("the heads are no multiple of the ", out.groups, " groups that the rows give"));
   if (const auto d = sizes.Find('d'); d && *d != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, its norm has ", sizes.Origin('d')));
+  if (const auto g = sizes.Find('g'); g && *g != out.groups * out.head_dim) throw misfit(Cat("the keys are ", out.groups * out.head_dim, " wide, their norm is ", sizes.Origin('g')));
+  if (const auto a = sizes.Find('a'); a && *a != heads) throw misfit(Cat("a tensor with one element a head has ", sizes.Origin('a')));
   const auto channels = args.Uint("kv_channels");
   if (channels && *channels != out.head_dim) throw misfit(Cat("a head would have ", out.head_dim, " elements, args.kv_channels is ", *channels));
   // Without grouped-query attention num_query_groups is 1 and means nothing.
@@ -140,6 +225,57 @@ Heads ReadHeads(const Sizes& sizes, uint64_t heads, const SavedArgs& args) {
     throw misfit(Cat("the rows give ", out.groups, " groups, args.num_query_groups is ", *groups));
   }
   return out;
+}
+
+// How the state's rows divide into groups is in no shape.
+Mamba ReadMamba(const Sizes& sizes, const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
+  const uint64_t inner = sizes.Get('i'), heads = sizes.Get('t'), state_rows = sizes.Get('n');
+  const auto of_config = config != nullptr && config->mamba ? std::optional(config->mamba->groups) : std::nullopt;
+  const auto groups = Stated(args.Uint("mamba_num_groups"), of_config, step);
+  if (!groups || *groups == 0) throw InputError("split.heads", "neither the checkpoint's arguments nor a config.json say mamba_num_groups, which no tensor shows");
+  if (heads == 0 || inner % heads != 0) throw InputError("split.heads", Cat("the ", sizes.Origin('t'), " heads of Mamba do not divide its width, ", sizes.Origin('i')));
+  if (state_rows % *groups != 0 || heads % *groups != 0) {
+    throw InputError("split.heads", Cat("mamba_num_groups, ", *groups, ", does not divide the rows of the state, ", sizes.Origin('n'), ", and the heads, ", sizes.Origin('t')));
+  }
+  Mamba out{.heads = heads, .head_dim = inner / heads, .groups = *groups, .state = state_rows / *groups, .conv_taps = sizes.Get('p'), .chunk_size = 0};
+  if (config != nullptr && config->mamba) out.chunk_size = config->mamba->chunk_size;
+  return out;
+}
+
+// The number of key heads is in no shape.
+Gdn ReadGdn(const Sizes& sizes, const SavedArgs& args, const ModelConfig* config, const plan::SplitStep& step) {
+  const uint64_t keys = sizes.Get('r'), value_heads = sizes.Get('b'), value_dim = sizes.Get('o');
+  const auto heads = Stated(args.Uint("linear_num_key_heads"), config != nullptr && config->gdn ? std::optional(config->gdn->key_heads) : std::nullopt, step);
+  if (!heads || *heads == 0) throw InputError("split.heads", "neither the checkpoint's arguments nor a config.json say linear_num_key_heads, which no tensor shows");
+  if (keys % *heads != 0 || value_heads % *heads != 0) {
+    throw InputError("split.heads", Cat("linear_num_key_heads, ", *heads, ", does not divide the rows of the keys, ", sizes.Origin('r'), ", and the value heads, ", sizes.Origin('b')));
+  }
+  if (sizes.Get('y') != value_heads * value_dim) {
+    throw InputError("split.heads", Cat("the values have ", sizes.Origin('y'), " rows, expected ", sizes.Origin('b'), " heads of ", sizes.Origin('o'), " elements"));
+  }
+  return {.key_heads = *heads, .key_dim = keys / *heads, .value_heads = value_heads, .value_dim = value_dim, .conv_taps = sizes.Get('p')};
+}
+
+// Without projections to a latent width the experts work on the hidden size.
+void CheckLatentExperts(const Facts& facts) {
+  const auto latent = facts.fields.find("moe_latent_size");
+  if (latent == facts.fields.end() || latent->second || !facts.sizes.Find('j') || facts.sizes.Get('j') == facts.sizes.Get('h')) return;
+  throw InputError("split.missing_tensor", Cat("the experts take ", facts.sizes.Origin('j'), " of ", facts.sizes.Origin('h'), " elements, but there is no fc1_latent_proj"));
+}
+
+// Megatron-Core computes attention and MLP one after the other.
+void CheckSequential(const ModelConfig* config) {
+  if (config == nullptr || !config->parallel_residual) return;
+  throw InputError("split.config_contradiction", "config.json has attention and MLP side by side (use_parallel_residual, parallel_attn); the layers of Megatron-Core are sequential");
+}
+
+// Classes whose fused tensor is one block per head, so that there are as many groups as heads; Falcon's may also share one group.
+void CheckGroups(const Facts& facts) {
+  const Family family = facts.architecture.family;
+  const Heads& heads = facts.heads;
+  const bool fits = heads.groups == heads.heads || (family == Family::kFalcon && heads.groups == 1);
+  if ((family != Family::kGptNeox && family != Family::kFalcon) || fits) return;
+  throw InputError("split.heads", Cat(ClassName(facts.architecture), " has a key and a value for every head, the checkpoint has ", heads.heads, " heads and ", heads.groups, " groups"));
 }
 
 // Every size follows from the shapes once the number of heads is known.
@@ -226,13 +362,20 @@ Facts ReadFacts(const ModelSource& source, const Architecture& architecture, con
   Facts out;
   out.architecture = architecture;
   Matcher(source, architecture).Run(out);
-  const uint64_t heads = ReadHeadCount(args, config, step);
+  CheckSequential(config);
+  out.zero_centered_norms = args.exist() ? args.Bool("layernorm_zero_centered_gamma").value_or(false) || args.Bool("apply_layernorm_1p").value_or(false)
+                                         : RowOf(architecture.family).norm_form == NormForm::kOnePlus;
   if (out.sizes.Find('k')) {
-    out.heads = ReadHeads(out.sizes, heads, args);
-  } else {
+    out.heads = ReadHeads(out.sizes, ReadHeadCount(args, config, step), HasGate(out), args);
+    CheckGroups(out);
+  } else if (out.sizes.Find('u')) {
+    const uint64_t heads = ReadHeadCount(args, config, step);
     out.latent = ReadLatent(out, heads);
     out.heads = {.heads = heads, .groups = heads, .head_dim = out.latent->rope_dim};
   }
+  if (out.sizes.Find('i')) out.mamba = ReadMamba(out.sizes, args, config, step);
+  if (out.sizes.Find('r')) out.gdn = ReadGdn(out.sizes, args, config, step);
+  CheckLatentExperts(out);
   ReadVocabulary(args, config, step, out);
   CheckTie(out, args, step);
   return out;

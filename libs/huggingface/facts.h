@@ -27,6 +27,7 @@ struct Match {
   Rule rule;
   std::optional<uint64_t> layer;
   std::string key;  // in ModelSource::parameters
+  std::vector<std::string> more_keys = {};  // JoinsTensors: of the tensors after the first
 };
 
 // The letters of Rule::shape and what they stand for.
@@ -54,9 +55,13 @@ struct Facts {
   Sizes sizes;
   Heads heads;  // with latent attention as config.json counts: as many groups as heads, the rotated part as head_dim
   std::optional<Mla> latent;
+  std::optional<Mamba> mamba;
+  std::optional<Gdn> gdn;
+  std::vector<LayerKind> kinds;  // full attention where a layer has attention, whatever its window
   uint64_t vocab_size = 0;
   std::string vocab_origin;
   bool tied = false;
+  bool zero_centered_norms = false;  // as the arguments say; without any, as the class has them
   std::map<std::string, bool, std::less<>> fields;  // of When::kField
   std::vector<uint64_t> dense_layers;               // of a model that has MoE layers
   bool has_experts = false;

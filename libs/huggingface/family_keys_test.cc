@@ -74,6 +74,19 @@ const Model kModels[] = {
     {"olmoe", "olmoe"},
     {"olmoe_v457", "olmoe"},
     {"olmo2", "olmo2"},
+    {"nemotron", "nemotron"},
+    {"gpt_oss", "gpt_oss"},
+    {"gpt_oss_v457", "gpt_oss"},
+    {"mamba2", "mamba2"},
+    {"mamba2_v457", "mamba2"},
+    {"mamba2_tied_g2", "mamba2_tied_g2"},
+    {"nemotron_h", "nemotron_h"},
+    {"nemotron_h_moe", "nemotron_h_moe"},
+    {"nemotron_h_latent", "nemotron_h_latent"},
+    {"qwen3_next", "qwen3_next"},
+    {"qwen3_next_v457", "qwen3_next"},
+    {"gpt_neox", "gpt_neox"},
+    {"falcon", "falcon"},
 };
 
 // What the export makes of these keys as the model that the folder's config.json describes.
@@ -81,7 +94,8 @@ transform::View Export(const std::string& folder, const Shapes& keys) {
   const transform::View source = ViewOf(keys);
   const ModelConfig config = ReadConfig(ParseConfig(testing::ReadFixture(Cat("testdata/fixtures/hf/", folder, "/model/config.json"))));
   const plan::SplitStep step;
-  const ModelSource model = ReadModelSource(source);
+  const bool hybrid = TableOf(config.architecture.family).form == LayerForm::kHybrid;
+  const ModelSource model = ReadModelSource(source, hybrid ? HybridLayers::kKeep : HybridLayers::kAsGpt);
   const Facts facts = ReadFacts(model, config.architecture, ReadSavedArgs(source), &config, step);
   return ExportTensors(source, model, facts, step);
 }
@@ -95,7 +109,7 @@ TEST(FamilyKeys, BecomeWhatTransformersWrites) {
       Shapes found;
       const transform::View result = Export(model.folder, KeysOf(model));
       transform::CheckView(result);
-      for (const transform::Tensor& tensor : result.tensors) found.emplace(tensor.name, ShapeText(tensor.shape));
+      for (const transform::Tensor& tensor : result.tensors) found.emplace(tensor.name, ShapeText(tensor.FileShape()));
       EXPECT_EQ(found, ReadShapes(Cat("testdata/fixtures/hf/", model.folder, "/keys.tsv"), 2, "name"));
     } catch (const Error& error) {
       ADD_FAILURE() << error.id() << ": " << error.message();

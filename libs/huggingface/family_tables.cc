@@ -7,45 +7,24 @@ namespace {
 // Attention of low rank. The rows of a head are those of Hugging Face; nothing is regrouped.
 Rules LatentAttention() {
   return {
-      {{"decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}},
+      {{"decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}, Transform::kNorm},
       {{"decoder.layers.{i}.self_attention.linear_q_proj.weight"}, "u h", {"model.layers.{i}.self_attn.q_proj.weight"}, Transform::kCopy, When::kField, "q_proj"},
       {{"decoder.layers.{i}.self_attention.linear_q_down_proj.weight"}, "l h", {"model.layers.{i}.self_attn.q_a_proj.weight"}, Transform::kCopy, When::kField, "q_lora_rank"},
       {{"decoder.layers.{i}.self_attention.linear_q_up_proj.layer_norm_weight", "decoder.layers.{i}.self_attention.q_layernorm.weight"}, "l",
-       {"model.layers.{i}.self_attn.q_a_layernorm.weight"}, Transform::kCopy, When::kField, "q_lora_rank"},
+       {"model.layers.{i}.self_attn.q_a_layernorm.weight"}, Transform::kNorm, When::kField, "q_lora_rank"},
       {{"decoder.layers.{i}.self_attention.linear_q_up_proj.weight"}, "u l", {"model.layers.{i}.self_attn.q_b_proj.weight"}, Transform::kCopy, When::kField, "q_lora_rank"},
       {{"decoder.layers.{i}.self_attention.linear_kv_down_proj.weight"}, "c h", {"model.layers.{i}.self_attn.kv_a_proj_with_mqa.weight"}},
       {{"decoder.layers.{i}.self_attention.linear_kv_up_proj.layer_norm_weight", "decoder.layers.{i}.self_attention.kv_layernorm.weight"}, "z",
-       {"model.layers.{i}.self_attn.kv_a_layernorm.weight"}},
+       {"model.layers.{i}.self_attn.kv_a_layernorm.weight"}, Transform::kNorm},
       {{"decoder.layers.{i}.self_attention.linear_kv_up_proj.weight"}, "w z", {"model.layers.{i}.self_attn.kv_b_proj.weight"}},
       {{"decoder.layers.{i}.self_attention.linear_proj.weight"}, "h v", {"model.layers.{i}.self_attn.o_proj.weight"}},
-  };
-}
-
-Rules SharedExperts() {
-  return {
-      {{"decoder.layers.{i}.mlp.shared_experts.linear_fc1.weight"}, "2s h",
-       {"model.layers.{i}.mlp.shared_experts.gate_proj.weight", "model.layers.{i}.mlp.shared_experts.up_proj.weight"}, Transform::kGateUp, When::kMoe, "n_shared_experts"},
-      {{"decoder.layers.{i}.mlp.shared_experts.linear_fc2.weight"}, "h s", {"model.layers.{i}.mlp.shared_experts.down_proj.weight"}, Transform::kCopy, When::kMoe, "n_shared_experts"},
-  };
-}
-
-Rule CorrectionBias() {
-  return {{"decoder.layers.{i}.mlp.router.expert_bias"}, "E", {"model.layers.{i}.mlp.gate.e_score_correction_bias"}, Transform::kCopy, When::kMoe};
-}
-
-// Norms with a bias, in front of attention and MLP and at the end.
-Rules NormBiases() {
-  return {
-      {{"decoder.final_layernorm.bias"}, "h", {"model.norm.bias"}},
-      {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_bias", "decoder.layers.{i}.input_layernorm.bias"}, "h", {"model.layers.{i}.input_layernorm.bias"}},
-      {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_bias", "decoder.layers.{i}.pre_mlp_layernorm.bias"}, "h", {"model.layers.{i}.post_attention_layernorm.bias"}},
   };
 }
 
 // An MLP without a gate.
 Rules UpMlp() {
   return {
-      {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {"model.layers.{i}.post_attention_layernorm.weight"}},
+      {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {"model.layers.{i}.post_attention_layernorm.weight"}, Transform::kNorm},
       {{"decoder.layers.{i}.mlp.linear_fc1.weight"}, "f h", {"model.layers.{i}.mlp.up_proj.weight"}},
       {{"decoder.layers.{i}.mlp.linear_fc2.weight"}, "h f", {"model.layers.{i}.mlp.down_proj.weight"}},
       {{"decoder.layers.{i}.mlp.linear_fc1.bias"}, "f", {"model.layers.{i}.mlp.up_proj.bias"}, Transform::kCopy, When::kField, "mlp_bias"},

@@ -52,13 +52,13 @@ std::string KeyOf(uint64_t layer, std::string_view rest) { return Cat(kLayers, l
 
 class Reader {
  public:
-  explicit Reader(const transform::View& view) : view_(view) {}
+  Reader(const transform::View& view, HybridLayers hybrid_layers) : view_(view), hybrid_layers_(hybrid_layers) {}
 
   ModelSource Read() {
     for (uint32_t i = 0; i < view_.tensors.size(); ++i) AddTensor(i);
     AddObjects();
     JoinHalves();
-    if (out_.parameters.count("decoder.final_norm.weight") > 0) TurnIntoGpt();
+    if (hybrid_layers_ == HybridLayers::kAsGpt && out_.parameters.count("decoder.final_norm.weight") > 0) TurnIntoGpt();
     CountLayers();
     return std::move(out_);
   }
@@ -197,11 +197,12 @@ class Reader {
   }
 
   const transform::View& view_;
+  HybridLayers hybrid_layers_;
   ModelSource out_;
 };
 
 }  // namespace
 
-ModelSource ReadModelSource(const transform::View& view) { return Reader(view).Read(); }
+ModelSource ReadModelSource(const transform::View& view, HybridLayers hybrid_layers) { return Reader(view, hybrid_layers).Read(); }
 
 }  // namespace ck::huggingface

@@ -39,7 +39,9 @@ struct ModelSource {
   std::map<std::string, transform::LeftOut> left_out;  // by rule
 };
 
-ModelSource ReadModelSource(const transform::View& view);
+// kKeep: the layers of a Hybrid model keep their numbers and may be Mamba layers; else they become those of a GPT model.
+enum class HybridLayers { kAsGpt, kKeep };
+ModelSource ReadModelSource(const transform::View& view, HybridLayers hybrid_layers = HybridLayers::kAsGpt);
 
 }  // namespace ck::huggingface
 

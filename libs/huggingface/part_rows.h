@@ -15,11 +15,16 @@ namespace ck::huggingface {
 // What the rows of fused tensors depend on.
 struct FusedSizes {
   Heads heads;
+  DeltaHeads delta;
   uint64_t vocab_size = 0;  // without padding
 };
 
-// `part` is an index into Rule::hf; `rows` is the number of rows of the Megatron tensor (of one expert). RowRange::source is there, RowRange::target in the
-// part. The parts' ranges cover every row of the Megatron tensor but its padding.
+// What is added to every element on the way to Hugging Face, and taken away on the way back: 0, 1 or -1. `zero_centered`: Megatron's norms are.
+double AddedBy(Transform transform, NormForm norm_form, bool zero_centered);
+
+// `part` is an index into Rule::hf; `rows` is the number of rows of the Megatron tensor (of one expert), or of all that are joined, one after
+// the other. RowRange::source is there, RowRange::target in the
+// part. The parts' ranges cover every row of the Megatron tensor but its padding. kAlternate and kTranspose are no rows: columns.h.
 std::vector<RowRange> RowsOfPart(Transform transform, size_t part, uint64_t rows, const FusedSizes& sizes);
 
 }  // namespace ck::huggingface

@@ -28,8 +28,26 @@ std::vector<RowRange> QueryRows(const Heads& heads);
 std::vector<RowRange> KeyRows(const Heads& heads);
 std::vector<RowRange> ValueRows(const Heads& heads);
 
+// The same with a gate behind the query heads of each group: heads/groups query heads, as many gates, key, value. The result has each head's gate behind it.
+std::vector<RowRange> GatedQueryRows(const Heads& heads);
+std::vector<RowRange> GatedKeyRows(const Heads& heads);
+std::vector<RowRange> GatedValueRows(const Heads& heads);
+
 // All of them, query, key and value one after the other.
 std::vector<RowRange> QueryKeyValueRows(const Heads& heads);
+
+// A gated delta net: key_heads divides value_heads.
+struct DeltaHeads {
+  uint64_t key_heads = 0;
+  uint64_t key_dim = 0;
+  uint64_t value_heads = 0;
+  uint64_t value_dim = 0;
+};
+
+// Of the rows of query, key, value and z, one after the other: for each key head its query, its key, its value heads, their z.
+std::vector<RowRange> DeltaProjectionRows(const DeltaHeads& heads);
+// Of the rows of beta and alpha: for each key head the beta of its value heads, then their alpha.
+std::vector<RowRange> DeltaGateRows(const DeltaHeads& heads);
 
 // Rows [begin, begin + rows) alone: a half of a gated fc1, or a vocabulary without its padding.
 std::vector<RowRange> RowsFrom(uint64_t begin, uint64_t rows);

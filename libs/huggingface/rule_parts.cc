@@ -11,12 +11,12 @@ Rules Join(std::initializer_list<Rules> parts) {
 Rules Ends() {
   return {
       {{"embedding.word_embeddings.weight"}, "V h", {"model.embed_tokens.weight"}, Transform::kUnpad},
-      {{"decoder.final_layernorm.weight"}, "h", {"model.norm.weight"}},
+      {{"decoder.final_layernorm.weight"}, "h", {"model.norm.weight"}, Transform::kNorm},
   };
 }
 
 Rule InputNorm() {
-  return {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_weight", "decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}};
+  return {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_weight", "decoder.layers.{i}.input_layernorm.weight"}, "h", {"model.layers.{i}.input_layernorm.weight"}, Transform::kNorm};
 }
 
 Rules Projections() {
@@ -44,13 +44,13 @@ Rules AttentionBias() {
 
 Rules QueryKeyNorm() {
   return {
-      {{"decoder.layers.{i}.self_attention.q_layernorm.weight"}, "d", {"model.layers.{i}.self_attn.q_norm.weight"}},
-      {{"decoder.layers.{i}.self_attention.k_layernorm.weight"}, "d", {"model.layers.{i}.self_attn.k_norm.weight"}},
+      {{"decoder.layers.{i}.self_attention.q_layernorm.weight"}, "d", {"model.layers.{i}.self_attn.q_norm.weight"}, Transform::kNorm},
+      {{"decoder.layers.{i}.self_attention.k_layernorm.weight"}, "d", {"model.layers.{i}.self_attn.k_norm.weight"}, Transform::kNorm},
   };
 }
 
 Rule MlpNorm(std::string_view hf, When when) {
-  return {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {hf}, Transform::kCopy, when};
+  return {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight", "decoder.layers.{i}.pre_mlp_layernorm.weight"}, "h", {hf}, Transform::kNorm, when};
 }
 
 Rules Mlp(When when) { return Join({{MlpNorm("model.layers.{i}.post_attention_layernorm.weight", when)}, GateUpDown(when)}); }
@@ -70,7 +70,7 @@ Rules MlpBias() {
 }
 
 Rule MoeNorm() {
-  return {{"decoder.layers.{i}.pre_mlp_layernorm.weight", "decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight"}, "h", {"model.layers.{i}.post_attention_layernorm.weight"}, Transform::kCopy, When::kMoe};
+  return {{"decoder.layers.{i}.pre_mlp_layernorm.weight", "decoder.layers.{i}.mlp.linear_fc1.layer_norm_weight"}, "h", {"model.layers.{i}.post_attention_layernorm.weight"}, Transform::kNorm, When::kMoe};
 }
 
 // Qwen and DeepSeek layout of the published files: one tensor per expert.
@@ -90,6 +90,27 @@ Rules GatedSharedExpert() {
        {"model.layers.{i}.mlp.shared_expert.gate_proj.weight", "model.layers.{i}.mlp.shared_expert.up_proj.weight"}, Transform::kGateUp, When::kMoe},
       {{"decoder.layers.{i}.mlp.shared_experts.linear_fc2.weight"}, "h s", {"model.layers.{i}.mlp.shared_expert.down_proj.weight"}, Transform::kCopy, When::kMoe},
       {{"decoder.layers.{i}.mlp.shared_experts.gate_weight"}, "1 h", {"model.layers.{i}.mlp.shared_expert_gate.weight"}, Transform::kCopy, When::kMoe},
+  };
+}
+
+Rules SharedExperts() {
+  return {
+      {{"decoder.layers.{i}.mlp.shared_experts.linear_fc1.weight"}, "2s h",
+       {"model.layers.{i}.mlp.shared_experts.gate_proj.weight", "model.layers.{i}.mlp.shared_experts.up_proj.weight"}, Transform::kGateUp, When::kMoe, "n_shared_experts"},
+      {{"decoder.layers.{i}.mlp.shared_experts.linear_fc2.weight"}, "h s", {"model.layers.{i}.mlp.shared_experts.down_proj.weight"}, Transform::kCopy, When::kMoe, "n_shared_experts"},
+  };
+}
+
+Rule CorrectionBias() {
+  return {{"decoder.layers.{i}.mlp.router.expert_bias"}, "E", {"model.layers.{i}.mlp.gate.e_score_correction_bias"}, Transform::kCopy, When::kMoe};
+}
+
+// Norms with a bias, in front of attention and MLP and at the end.
+Rules NormBiases() {
+  return {
+      {{"decoder.final_layernorm.bias"}, "h", {"model.norm.bias"}},
+      {{"decoder.layers.{i}.self_attention.linear_qkv.layer_norm_bias", "decoder.layers.{i}.input_layernorm.bias"}, "h", {"model.layers.{i}.input_layernorm.bias"}},
+      {{"decoder.layers.{i}.mlp.linear_fc1.layer_norm_bias", "decoder.layers.{i}.pre_mlp_layernorm.bias"}, "h", {"model.layers.{i}.post_attention_layernorm.bias"}},
   };
 }
 

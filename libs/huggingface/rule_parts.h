@@ -28,6 +28,9 @@ Rules MlpBias();
 Rule MoeNorm();
 Rules Experts();  // layout of the published Qwen and DeepSeek files: one tensor per expert; with the norm in front
 Rules GatedSharedExpert();
+Rules SharedExperts();
+Rule CorrectionBias();  // of the router's choice
+Rules NormBiases();     // of the norms in front of attention and MLP and at the end
 
 }  // namespace ck::huggingface
 

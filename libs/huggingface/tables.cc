@@ -8,12 +8,12 @@
 namespace ck::huggingface {
 namespace {
 
-std::vector<Rule> HeadRules(Head head) {
+std::vector<Rule> HeadRules(const Table& table, Head head) {
   switch (head) {
     case Head::kCausalLm:
-      return {{{"output_layer.weight"}, "V h", {"lm_head.weight"}, Transform::kUnpad, When::kUntied}};
+      return {{{"output_layer.weight"}, "V h", {table.head}, Transform::kUnpad, When::kUntied}};
     case Head::kTokenClassification:
-      return {{{"output_layer.weight"}, "1 h", {"score.weight"}}, {{"output_layer.bias"}, "1", {"score.bias"}, Transform::kCopy, When::kPresent}};
+      return {{{"output_layer.weight"}, "1 h", {table.value_weight}}, {{"output_layer.bias"}, "1", {table.value_bias}, Transform::kCopy, When::kPresent}};
     case Head::kSequenceClassification:
       return {{{"output_layer.weight"}, "1 h", {"score.weight"}}};
   }
@@ -25,7 +25,7 @@ std::vector<Rule> HeadRules(Head head) {
 const std::vector<Table>& Tables() {
   static const std::vector<Table> tables = [] {
     std::vector<Table> out;
-    for (std::vector<Table> part : {LlamaLikeTables(), OtherGptTables()}) {
+    for (std::vector<Table> part : {LlamaLikeTables(), OtherGptTables(), HybridTables()}) {
       for (Table& table : part) out.push_back(std::move(table));
     }
     return out;
@@ -33,15 +33,21 @@ const std::vector<Table>& Tables() {
   return tables;
 }
 
-std::vector<Rule> RulesOf(const Architecture& architecture) {
+const Table& TableOf(Family family) {
   for (const Table& table : Tables()) {
-    if (table.family != architecture.family) continue;
-    std::vector<Rule> out = table.rules;
-    for (Rule& rule : HeadRules(architecture.head)) out.push_back(std::move(rule));
-    return out;
+    if (table.family == family) return table;
   }
-  throw InputError("split.no_table", Cat("ck-split has no table for ", ClassName(architecture), " in this version; ck-split --list shows those that it has"));
+  throw InternalError("internal.check_failed", "every family has a table");
 }
+
+std::vector<Rule> RulesOf(const Architecture& architecture) {
+  const Table& table = TableOf(architecture.family);
+  std::vector<Rule> out = table.rules;
+  for (Rule& rule : HeadRules(table, architecture.head)) out.push_back(std::move(rule));
+  return out;
+}
+
+bool JoinsTensors(Transform transform) { return transform == Transform::kJoin || transform == Transform::kGdnProjection || transform == Transform::kGdnGates; }
 
 std::string Expand(std::string_view pattern, std::string_view mark, uint64_t number) {
   std::string out(pattern);
@@ -60,14 +66,34 @@ std::string_view Name(Transform transform) {
       return "qkv";
     case Transform::kQkvJoin:
       return "qkv-join";
+    case Transform::kGatedQkv:
+      return "gated-qkv";
     case Transform::kGateUp:
       return "gate-up";
+    case Transform::kJoin:
+      return "join";
+    case Transform::kGdnProjection:
+      return "gdn-projection";
+    case Transform::kGdnGates:
+      return "gdn-gates";
+    case Transform::kAlternate:
+      return "alternate";
+    case Transform::kTranspose:
+      return "transpose";
+    case Transform::kNorm:
+      return "norm";
+    case Transform::kPlainNorm:
+      return "plain-norm";
   }
   throw InternalError("internal.check_failed", "unknown transform");
 }
 
 std::string Describe(const Rule& rule) {
-  if (rule.when == When::kMoe && !rule.field.empty()) return Cat("moe layers, when ", rule.field);
+  if (rule.when != When::kField && !rule.field.empty()) {
+    Rule without = rule;
+    without.field = {};
+    return Cat(Describe(without), ", when ", rule.field);
+  }
   switch (rule.when) {
     case When::kAlways:
       return "always";
@@ -75,14 +101,24 @@ std::string Describe(const Rule& rule) {
       return "dense layers";
     case When::kMoe:
       return "moe layers";
+    case When::kAttention:
+      return "attention layers";
+    case When::kDeltaNet:
+      return "delta net layers";
+    case When::kMamba:
+      return "mamba layers";
+    case When::kMlp:
+      return "mlp layers";
     case When::kUntied:
       return "untied";
+    case When::kTied:
+      return "tied";
     case When::kPresent:
       return "where present";
     case When::kField:
       return Cat("when ", rule.field);
   }
-  throw InternalError("internal.check_failed", "a condition is one of six");
+  throw InternalError("internal.check_failed", "unknown condition");
 }
 
 }  // namespace ck::huggingface

@@ -205,6 +205,9 @@ Outcome CarryOut(const plan::Plan& plan, const CarryOutOptions& options, const O
   out.result.seconds.total = SecondsSince(start);
   out.result.peak_memory_bytes = {PeakMemoryBytes()};
   out.notes = prepared.view.notes;
+  if (statistics.inexact_additions > 0) {
+    out.warnings.push_back(Cat(statistics.inexact_additions, " elements of norms to which 1 was added, or from which it was taken, had to be rounded: the way back would not restore them"));
+  }
   return out;
 }
 

@@ -182,6 +182,7 @@ class Engine {
     for (size_t i = 0; i < scratch.tile.load_seconds_of_input.size(); ++i) statistics_.load_seconds_of_input[i] += scratch.tile.load_seconds_of_input[i];
     statistics_.accumulation_seconds += scratch.tile.accumulation_seconds;
     statistics_.save_seconds += scratch.save_seconds;
+    statistics_.inexact_additions += scratch.tile.inexact_additions;
   }
 
   void Work(WorkerScratch& scratch) {

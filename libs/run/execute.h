@@ -35,6 +35,7 @@ struct ExecuteStatistics {
   std::vector<double> load_seconds_of_input;  // one per input of the view
   double accumulation_seconds = 0;
   double save_seconds = 0;
+  uint64_t inexact_additions = 0;  // elements that taking Tensor::added away again would not restore
 };
 
 // Writes the data files (not the small files) into `directory`, synced and closed.

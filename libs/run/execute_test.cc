@@ -138,6 +138,13 @@ TEST_P(Views, PiecesOfDifferentLeavesAndArithmeticShareATensor) {
   });
 }
 
+TEST_P(Views, AConstantIsAddedInAnyTile) {
+  View view = ViewOf({CopyLeaf(kProj, {3, 24, 32})}, {{.name = "plus", .dtype = DType::kF32, .shape = {24, 32}, .chunks = {Box::Whole({24, 32})},
+                                                       .pieces = {{.target = Box::Whole({24, 32}), .leaf = 0, .source_offset = {1, 0, 0}, .axes = {kFixed, {0, 1}, {1, 1}}}}}});
+  view.tensors[0].added = 1;
+  ExpectElements(view, [](const std::string&, const Dims& i) { return Element(Source().at(kProj), {1, i[0], i[1]}) + 1.0f; });
+}
+
 TEST_P(Views, TensorsAreStacked) {
   std::vector<Piece> pieces;
   for (uint64_t row = 0; row < 3; ++row) {  // layers in reverse order, each under a new leading axis
@@ -147,6 +154,27 @@ TEST_P(Views, TensorsAreStacked) {
   for (uint64_t row = 0; row < 3; ++row) chunks.push_back({{row, 0, 0}, {1, 64, 24}});
   ExpectElements(ViewOf({CopyLeaf(kQkv, {3, 64, 24})}, {{.name = "stack", .dtype = DType::kF32, .shape = {3, 64, 24}, .chunks = chunks, .pieces = pieces}}),
                  [](const std::string&, const Dims& i) { return Element(Source().at(kQkv), {2 - i[0], i[1], i[2]}); });
+}
+
+// What was added and is lost to rounding is counted, by element.
+TEST(Execute, InexactAdditionsAreCounted) {
+  View view = ViewOf({CopyLeaf(kProj, {3, 24, 32})}, {{.name = "plus", .dtype = DType::kF32, .shape = {3, 24, 32}, .chunks = {Box::Whole({3, 24, 32})}, .pieces = {Piece::Whole(0, {3, 24, 32})}}});
+  const auto count = [&](double added) {
+    view.tensors[0].added = added;
+    const fs::TestDirectory scratch;
+    return Execute(view, LayOutDcp(view), scratch.path(), {.threads = 2, .durability = fs::Durability::kNoSync, .tile_bytes = 100, .stop_requested = {}, .progress = {}}).inexact_additions;
+  };
+  uint64_t expected = 0;
+  const auto source = ReadTensors(*Checkpoint::Open(kStacked)).at(kProj);
+  for (size_t at = 0; at < source.bytes.size(); at += sizeof(float)) {
+    float x;
+    std::memcpy(&x, source.bytes.data() + at, sizeof x);
+    const volatile float sum = x + 1.0f;
+    if (sum - 1.0f != x) ++expected;
+  }
+  EXPECT_GT(expected, 0u);
+  EXPECT_EQ(count(1), expected);
+  EXPECT_EQ(count(0), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(TileBytes, Views, testing::Values(4, 52, 1000, uint64_t{256} << 10));

@@ -41,7 +41,7 @@ uint64_t DataBytesOf(const transform::Tensor& tensor) {
 uint64_t EntryBytes(const transform::Tensor& tensor) {
   constexpr std::string_view kLongest = R"(:{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[18446744073709551615,18446744073709551615]},)";
   constexpr uint64_t kLongestDimension = 21;  // 20 digits and a comma
-  return json::Write(json::Value(tensor.name), {.indent = 0, .final_newline = false}).size() + kLongest.size() + kLongestDimension * tensor.shape.size();
+  return json::Write(json::Value(tensor.name), {.indent = 0, .final_newline = false}).size() + kLongest.size() + kLongestDimension * tensor.FileShape().size();
 }
 
 std::vector<Shard> CutIntoShards(const transform::View& view, const SafetensorsLimits& limits) {
@@ -77,7 +77,7 @@ void PlaceShard(const transform::View& view, const Shard& shard, std::string nam
   std::map<std::string_view, uint32_t> numbers;
   for (size_t i = shard.begin; i < shard.end; ++i) {
     const transform::Tensor& tensor = view.tensors[i];
-    tensors.push_back({.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape});
+    tensors.push_back({.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.FileShape()});
     numbers.emplace(tensor.name, static_cast<uint32_t>(i));
   }
   OutputFile file{.name = std::move(name), .size_bytes = 0, .header = safetensors::WriteHeader(tensors, {{"format", "pt"}}, placed)};

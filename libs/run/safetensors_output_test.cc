@@ -82,6 +82,37 @@ TEST(SafetensorsOutput, CopiesEveryModelWithItsSideFilesAndNothingElse) {
   EXPECT_GE(copied, 57u);
 }
 
+// Rows of two halves become alternate columns: a dimension of two that the file does not have.
+TEST(SafetensorsOutput, ADimensionOfTheResultNeedNotBeOneOfTheFile) {
+  transform::View view = BareView(Cat(kModels, "/llama_tied/model"));
+  const auto at = std::find_if(view.tensors.begin(), view.tensors.end(), [](const auto& tensor) { return tensor.name == "model.layers.0.mlp.gate_proj.weight"; });
+  ASSERT_EQ(at->shape, (Dims{40, 24}));  // halves of 20 rows; result [24, 20, 2]
+  transform::Tensor& tensor = *at;
+  tensor.shape = {24, 20, 2};
+  tensor.file_shape = Dims{24, 40};
+  tensor.chunks = {Box::Whole(tensor.shape)};
+  const uint32_t leaf = tensor.pieces[0].leaf;
+  tensor.pieces.clear();
+  for (uint64_t half = 0; half < 2; ++half) {
+    tensor.pieces.push_back({.target = {{0, 0, half}, {24, 20, 1}}, .leaf = leaf, .source_offset = {20 * half, 0}, .axes = {{1, 1}, {0, 1}}});
+  }
+  transform::CheckView(view);
+  const fs::TestDirectory scratch;
+  const Layout layout = LayOutSafetensors(view, {});
+  Execute(view, layout, scratch.path(), {.threads = 2, .durability = fs::Durability::kNoSync, .tile_bytes = 52, .stop_requested = {}, .progress = {}});
+  VerifyWritten(view, layout, scratch.path());
+  const auto source = ReadTensors(*view.inputs[0]), written = ReadTensors(*Checkpoint::Open(scratch.path()));
+  const WholeTensor &before = source.at(tensor.name), &after = written.at(tensor.name);
+  ASSERT_EQ(after.shape, (Dims{24, 40}));
+  const uint64_t size = after.bytes.size() / (24 * 40);
+  for (uint64_t row = 0; row < 24; ++row) {
+    for (uint64_t column = 0; column < 40; ++column) {
+      const uint64_t from = (column % 2 * 20 + column / 2) * 24 + row;
+      ASSERT_EQ(after.bytes.substr((row * 40 + column) * size, size), before.bytes.substr(from * size, size)) << row << " " << column;
+    }
+  }
+}
+
 TEST(SafetensorsOutput, WeightsAndIndexesOfOtherFormsStayBehind) {
   const fs::TestDirectory scratch;
   const std::string source = scratch / "in";

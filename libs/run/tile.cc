@@ -212,6 +212,9 @@ void ComputeTile(const transform::Tensor& tensor, const Box& chunk, const ChunkS
   } else {
     ComputeMixed(tile, sources, scratch, out);
   }
+  if (tensor.added == 0) return;
+  scratch.before_addition.assign(out, (end - begin) * ElementSize(tensor.dtype));
+  scratch.inexact_additions += kernels::AddConstant(tensor.dtype, tensor.added, scratch.before_addition.data(), out, end - begin);
 }
 
 }  // namespace ck::run

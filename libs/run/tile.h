@@ -20,6 +20,8 @@ struct TileScratch {
   double load_seconds = 0;
   std::vector<double> load_seconds_of_input;  // as far as any was read
   double accumulation_seconds = 0;
+  std::string before_addition;
+  uint64_t inexact_additions = 0;  // elements that taking Tensor::added away again would not restore
 };
 
 // Writes elements [begin, end) of the row-major result chunk to `out`, in the tensor's dtype.

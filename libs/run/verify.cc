@@ -46,8 +46,8 @@ void CheckTensors(const transform::View& view, const checkpoint::Checkpoint& wri
   for (size_t i = 0; i < view.tensors.size(); ++i) {
     const transform::Tensor& planned = view.tensors[i];
     const dcp::Tensor& found = written.tensors()[i];
-    bool same = found.name == planned.name && found.dtype == planned.dtype && found.shape == planned.shape && found.chunks.size() == planned.chunks.size();
-    for (size_t c = 0; same && c < planned.chunks.size(); ++c) same = found.chunks[c].box == planned.chunks[c];
+    bool same = found.name == planned.name && found.dtype == planned.dtype && found.shape == planned.FileShape() && found.chunks.size() == planned.chunks.size();
+    for (size_t c = 0; same && c < planned.chunks.size(); ++c) same = found.chunks[c].box == (planned.file_shape ? Box::Whole(*planned.file_shape) : planned.chunks[c]);
     if (!same) Differs(directory, Cat("tensor ", Quote(found.name), " is not the planned ", Quote(planned.name)));
     for (const dcp::Chunk& chunk : found.chunks) written.Locate(found, chunk);  // throws when the item's header does not fit
   }

@@ -63,6 +63,7 @@ Tensor Compose(const View& source, const Draft& draft) {
     if (tensor.dtype != draft.dtype) {
       throw InternalError("transform.compose_dtype", Cat("result tensor ", Quote(draft.name), " is ", Name(draft.dtype), ", its source ", Quote(tensor.name), " ", Name(tensor.dtype)));
     }
+    Check(!tensor.file_shape && tensor.added == 0, "no step follows one that changes the elements or the dimensions of the file");
     if (piece.target.IsEmpty()) continue;
     for (const Piece& inner : tensor.pieces) {
       if (inner.target.IsEmpty()) continue;

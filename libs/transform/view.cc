@@ -41,6 +41,8 @@ void CheckTiling(const Tensor& tensor, const std::vector<Box>& boxes, const char
 
 void CheckTensor(const View& view, const Tensor& tensor) {
   if (!Volume(tensor.shape)) Bad(tensor.name, "too large");
+  if (Volume(tensor.FileShape()) != Volume(tensor.shape)) Bad(tensor.name, Cat("is ", FormatDims(tensor.FileShape()), " in the file, ", FormatDims(tensor.shape), " else"));
+  if (tensor.added != 0 && !IsMergeable(tensor.dtype)) Bad(tensor.name, Cat("no arithmetic on ", Name(tensor.dtype)));
   CheckTiling(tensor, tensor.chunks, "chunks");
   std::vector<Box> targets;
   for (const Piece& piece : tensor.pieces) {

@@ -84,6 +84,13 @@ struct Tensor {
   Dims shape;
   std::vector<Box> chunks;    // how the result is stored; tile the shape; sorted by offset
   std::vector<Piece> pieces;  // tile the shape
+  // The shape in the file, of as many elements in the same order. Only safetensors has it: a tensor whose columns come from two places in turn has a dimension of
+  // two more here.
+  std::optional<Dims> file_shape = {};
+  // Added to every element once it is of the tensor's dtype; rounded to it again (kernels::AddConstant).
+  double added = 0;
+
+  const Dims& FileShape() const { return file_shape ? *file_shape : shape; }
 };
 
 // A byte object of the result: the item of an input, byte for byte, or given bytes.

@@ -1,5 +1,6 @@
 #include "tools/ck-split/list.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,18 @@ std::string Alternatives(const std::vector<std::string_view>& names) {
   return Join(out, " | ");
 }
 
+// A line for each tensor of the side that has more.
+void AddRule(const Rule& rule, cli::Table& table) {
+  const bool joins = huggingface::JoinsTensors(rule.transform);
+  const std::vector<std::string> shapes = joins ? Split(rule.shape, ',') : std::vector<std::string>{std::string(rule.shape)};
+  for (size_t i = 0; i < std::max(shapes.size(), rule.hf.size()); ++i) {
+    const std::string megatron = joins ? std::string(rule.megatron[i]) : i == 0 ? Alternatives(rule.megatron) : "";
+    const std::string shape = i < shapes.size() ? shapes[i].substr(i == 0 ? 0 : 1) : "";
+    const bool first = i == 0;
+    table.AddRow({megatron, shape, i < rule.hf.size() ? std::string(rule.hf[i]) : "", first ? std::string(Name(rule.transform)) : "", first ? Describe(rule) : ""});
+  }
+}
+
 json::Array Names(const std::vector<std::string_view>& names) {
   json::Array out;
   for (const std::string_view name : names) out.emplace_back(name);
@@ -35,13 +48,7 @@ std::string TablesAsText() {
     if (!out.empty()) out += '\n';
     out += Cat(huggingface::ClassName(architecture), "\n");
     cli::Table table({{"MEGATRON", cli::Align::kLeft}, {"SHAPE", cli::Align::kLeft}, {"HUGGING FACE", cli::Align::kLeft}, {"HOW", cli::Align::kLeft}, {"WHEN", cli::Align::kLeft}});
-    for (const Rule& rule : huggingface::RulesOf(architecture)) {
-      for (size_t i = 0; i < rule.hf.size(); ++i) {
-        const bool first = i == 0;
-        table.AddRow({first ? Alternatives(rule.megatron) : "", first ? std::string(rule.shape) : "", std::string(rule.hf[i]), first ? std::string(Name(rule.transform)) : "",
-                      first ? Describe(rule) : ""});
-      }
-    }
+    for (const Rule& rule : huggingface::RulesOf(architecture)) AddRule(rule, table);
     out += table.Text();
   }
   return out;
