@@ -16,7 +16,7 @@ torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory):
+def made(megatron, tmp_path_factory):
     """made(source): the checkpoints of a `sources.Model` or `sources.Plain`, written when first asked for."""
     paths = {}
 

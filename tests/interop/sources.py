@@ -1,4 +1,4 @@
-"""Makes checkpoints to merge, with the writers of Megatron-Core and PyTorch themselves, in processes of their own.
+"""Makes checkpoints to merge, with the writers of Megatron-Core and PyTorch themselves; those of several ranks in processes of their own.
 
 Models differ in what a merge must carry over (`MODELS`), plain DCP checkpoints in how they lie on disk (`PLAIN`).
 Each is made at several iterations with values that depend on key, place and iteration.
@@ -163,13 +163,17 @@ def _save_plain(rank, plain, root, store):
 
 
 def make(source, root):
-    """Writes `source` under `root`, one directory for each iteration, and gives their paths."""
+    """Writes `source` under `root`, one directory for each iteration, and gives their paths. Megatron is started here as one rank."""
     root = pathlib.Path(root)
     root.mkdir(parents=True)
     if isinstance(source, Model):
         ranks, save = source.tensor_parallel * source.pipeline_parallel, _save_model
     else:
         ranks, save = source.ranks, _save_plain
+    paths = [root / f"iter_{iteration:07d}" for iteration in ITERATIONS]
+    if ranks == 1:
+        save_model(source, root) if isinstance(source, Model) else _save_plain(0, source, root, None)
+        return paths
     with tempfile.TemporaryDirectory() as meeting:
         spawn = multiprocessing.get_context("spawn")
         workers = [spawn.Process(target=save, args=(rank, source, str(root), f"{meeting}/store")) for rank in range(ranks)]
@@ -179,4 +183,4 @@ def make(source, root):
             worker.join()
     if any(worker.exitcode for worker in workers):
         raise RuntimeError(f"{source.name} could not be made: exit codes {[worker.exitcode for worker in workers]}")
-    return [root / f"iter_{iteration:07d}" for iteration in ITERATIONS]
+    return paths
