@@ -17,10 +17,8 @@ import sources
 from architectures import ARCHITECTURES, BY_NAME
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "testdata" / "fixtures" / "megatron"
-NOT_YET = ("nemotron_plain_norms", "gpt_neox", "glm4_moe")  # ck-split refuses them in this version
 
-each_architecture = pytest.mark.parametrize("architecture", [architecture for architecture in ARCHITECTURES if architecture.model.name not in NOT_YET],
-                                            ids=lambda architecture: architecture.model.name)
+each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda architecture: architecture.model.name)
 
 
 def export(ck, path, output, options):
