@@ -76,9 +76,11 @@ void ApplyKinds(const Facts& facts, ModelConfig& out) {
 void ApplyTensors(const Facts& facts, DType dtype, ModelConfig& out) {
   out.architecture = facts.architecture;
   out.hidden = facts.sizes.Get('h');
-  out.heads = facts.heads.heads;
-  out.kv_heads = facts.heads.groups;
-  out.head_dim = facts.heads.head_dim;
+  if (facts.heads.heads != 0) {  // a model without attention keeps what is said of it
+    out.heads = facts.heads.heads;
+    out.kv_heads = facts.heads.groups;
+    out.head_dim = facts.heads.head_dim;
+  }
   out.mla = facts.latent;
   out.vocab = facts.vocab_size;
   out.gdn = facts.gdn;

@@ -10,6 +10,7 @@
 #include "libs/base/text.h"
 #include "libs/huggingface/config.h"
 #include "libs/huggingface/export.h"
+#include "libs/huggingface/export_config.h"
 #include "libs/huggingface/facts.h"
 #include "libs/huggingface/read_saved_args.h"
 
@@ -89,16 +90,33 @@ const Model kModels[] = {
     {"falcon", "falcon"},
 };
 
-// What the export makes of these keys as the model that the folder's config.json describes.
-transform::View Export(const std::string& folder, const Shapes& keys) {
+ModelConfig ConfigOf(const std::string& folder) { return ReadConfig(ParseConfig(testing::ReadFixture(Cat("testdata/fixtures/hf/", folder, "/model/config.json")))); }
+
+struct Exported {
+  Facts facts;
+  transform::View result;
+};
+
+// What the export makes of these keys as the model that `config` describes.
+Exported Export(const ModelConfig& config, const Shapes& keys, std::optional<bool> zero_centered_norms = std::nullopt) {
   const transform::View source = ViewOf(keys);
-  const ModelConfig config = ReadConfig(ParseConfig(testing::ReadFixture(Cat("testdata/fixtures/hf/", folder, "/model/config.json"))));
   const plan::SplitStep step;
   const bool hybrid = TableOf(config.architecture.family).form == LayerForm::kHybrid;
   const ModelSource model = ReadModelSource(source, hybrid ? HybridLayers::kKeep : HybridLayers::kAsGpt);
-  const Facts facts = ReadFacts(model, config.architecture, ReadSavedArgs(source), &config, step);
-  return ExportTensors(source, model, facts, step);
+  Exported out{.facts = ReadFacts(model, config.architecture, ReadSavedArgs(source), &config, step), .result = {}};
+  if (zero_centered_norms) out.facts.zero_centered_norms = *zero_centered_norms;
+  out.result = ExportTensors(source, model, out.facts, step);
+  transform::CheckView(out.result);
+  return out;
 }
+
+Shapes NamesAndShapes(const transform::View& view) {
+  Shapes out;
+  for (const transform::Tensor& tensor : view.tensors) out.emplace(tensor.name, ShapeText(tensor.FileShape()));
+  return out;
+}
+
+Shapes WrittenByTransformers(const std::string& folder) { return ReadShapes(Cat("testdata/fixtures/hf/", folder, "/keys.tsv"), 2, "name"); }
 
 Shapes KeysOf(const Model& model) { return ReadShapes(Cat("testdata/megatron_keys/", model.keys, ".tsv"), 1, ""); }
 
@@ -106,11 +124,7 @@ TEST(FamilyKeys, BecomeWhatTransformersWrites) {
   for (const Model& model : kModels) {
     SCOPED_TRACE(model.folder);
     try {
-      Shapes found;
-      const transform::View result = Export(model.folder, KeysOf(model));
-      transform::CheckView(result);
-      for (const transform::Tensor& tensor : result.tensors) found.emplace(tensor.name, ShapeText(tensor.FileShape()));
-      EXPECT_EQ(found, ReadShapes(Cat("testdata/fixtures/hf/", model.folder, "/keys.tsv"), 2, "name"));
+      EXPECT_EQ(NamesAndShapes(Export(ConfigOf(model.folder), KeysOf(model)).result), WrittenByTransformers(model.folder));
     } catch (const Error& error) {
       ADD_FAILURE() << error.id() << ": " << error.message();
     }
@@ -127,7 +141,7 @@ TEST(FamilyKeys, AMissingTensorIsRefused) {
       Shapes fewer = keys;
       fewer.erase(name);
       if (EndsWith(name, ".bias") && name.find("linear_") != std::string::npos) continue;  // a config may say so, and then all are gone
-      EXPECT_THROW(Export(model.folder, fewer), Error);
+      EXPECT_THROW(Export(ConfigOf(model.folder), fewer), Error);
     }
   }
 }
@@ -138,12 +152,142 @@ TEST(FamilyKeys, ATensorWithoutAPlaceIsNamed) {
     Shapes more = KeysOf(model);
     more.emplace("decoder.layers.0.self_attention.surprise.weight", "24");
     try {
-      Export(model.folder, more);
+      Export(ConfigOf(model.folder), more);
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_NE(error.message().find("surprise"), std::string::npos) << error.message();
     }
   }
+}
+
+// The template fits what the tensors say, in every field: nothing is a contradiction, nothing but the dtype and the MTP layers is corrected.
+TEST(FamilyKeys, TheConfigFitsTheTensors) {
+  for (const Model& model : kModels) {
+    SCOPED_TRACE(model.folder);
+    ModelConfig expected = ConfigOf(model.folder);
+    expected.dtype = "float32";
+    expected.mtp_layers = 0;
+    const Exported exported = Export(expected, KeysOf(model));
+    const auto config = ReadTemplate(Cat("testdata/fixtures/hf/", model.folder, "/model"));
+    try {
+      const WrittenConfig written = MakeConfig(exported.facts, SavedArgs(), config, DType::kF32, {});
+      EXPECT_EQ(ReadConfig(ParseConfig(written.text)), expected);
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.id() << ": " << error.message();
+    }
+  }
+}
+
+// With a value per token: no head over the vocabulary, score or classifier instead, its bias zero where the checkpoint has none.
+TEST(FamilyKeys, ValueModels) {
+  size_t families = 0;
+  for (const Model& model : kModels) {
+    SCOPED_TRACE(model.folder);
+    ModelConfig config = ConfigOf(model.folder);
+    if (!HasHead(config.architecture.family, Head::kTokenClassification)) continue;
+    ++families;
+    config.architecture.head = Head::kTokenClassification;
+    const std::string hidden = Cat(config.hidden);
+    Shapes keys = KeysOf(model), expected = WrittenByTransformers(model.folder);
+    keys["output_layer.weight"] = "1x" + hidden;
+    for (const char* head : {"lm_head.weight", "embed_out.weight"}) expected.erase(head);
+    const bool old = config.architecture.family == Family::kGptNeox || config.architecture.family == Family::kFalcon;
+    expected[old ? "classifier.weight" : "score.weight"] = "1x" + hidden;
+    expected[old ? "classifier.bias" : "score.bias"] = "1";
+    EXPECT_EQ(NamesAndShapes(Export(config, keys).result), expected);
+    keys["output_layer.bias"] = "1";
+    EXPECT_EQ(NamesAndShapes(Export(config, keys).result), expected);
+  }
+  EXPECT_GT(families, 8u);
+}
+
+// A reward model's score has no bias, in any class.
+TEST(FamilyKeys, RewardModels) {
+  for (const Model& model : kModels) {
+    SCOPED_TRACE(model.folder);
+    ModelConfig config = ConfigOf(model.folder);
+    if (!HasHead(config.architecture.family, Head::kSequenceClassification)) continue;
+    config.architecture.head = Head::kSequenceClassification;
+    Shapes keys = KeysOf(model), expected = WrittenByTransformers(model.folder);
+    expected["score.weight"] = keys["output_layer.weight"] = Cat("1x", config.hidden);
+    for (const char* head : {"lm_head.weight", "embed_out.weight"}) expected.erase(head);
+    EXPECT_EQ(NamesAndShapes(Export(config, keys).result), expected);
+    keys["output_layer.bias"] = "1";
+    EXPECT_THROW(Export(config, keys), Error);
+  }
+}
+
+// What is added to each tensor, by its norm's name; 0 is not in it.
+std::map<std::string, double> Additions(const transform::View& view) {
+  std::map<std::string, double> out;
+  for (const transform::Tensor& tensor : view.tensors) {
+    if (tensor.added == 0) continue;
+    const std::vector<std::string> parts = Split(tensor.name, '.');
+    const std::string& owner = parts[parts.size() - 3];
+    out[owner == "linear_attn" || owner == "mixer" ? Cat(owner, ".", parts[parts.size() - 2]) : parts[parts.size() - 2]] = tensor.added;
+  }
+  return out;
+}
+
+TEST(FamilyKeys, NormsChangeFormWhereTheCheckpointHasTheOther) {
+  using Map = std::map<std::string, double>;
+  const auto additions = [](const char* folder, const char* keys, bool zero_centered) { return Additions(Export(ConfigOf(folder), KeysOf({folder, keys}), zero_centered).result); };
+  // 1 + w in the class.
+  EXPECT_EQ(additions("gemma3", "gemma3", true), Map());
+  EXPECT_EQ(additions("gemma3", "gemma3", false), (Map{{"input_layernorm", -1}, {"post_attention_layernorm", -1}, {"pre_feedforward_layernorm", -1}, {"post_feedforward_layernorm", -1},
+                                                       {"q_norm", -1}, {"k_norm", -1}, {"norm", -1}}));
+  EXPECT_EQ(additions("nemotron", "nemotron", false), (Map{{"input_layernorm", -1}, {"post_attention_layernorm", -1}, {"norm", -1}}));  // the biases are not
+  // w in the class.
+  EXPECT_EQ(additions("olmoe", "olmoe", false), Map());
+  EXPECT_EQ(additions("olmoe", "olmoe", true), (Map{{"input_layernorm", 1}, {"post_attention_layernorm", 1}, {"q_norm", 1}, {"k_norm", 1}, {"norm", 1}}));
+  // Both in one class.
+  EXPECT_EQ(additions("qwen3_next", "qwen3_next", true), (Map{{"linear_attn.norm", 1}}));
+  EXPECT_EQ(additions("qwen3_next", "qwen3_next", false), (Map{{"input_layernorm", -1}, {"post_attention_layernorm", -1}, {"q_norm", -1}, {"k_norm", -1}, {"norm", -1}}));
+  // The norm inside a Mamba mixer is never zero-centred.
+  EXPECT_EQ(additions("nemotron_h", "nemotron_h", true), (Map{{"norm", 1}, {"norm_f", 1}}));
+}
+
+TEST(FamilyKeys, TheHeadOfATiedNemotronHIsTheEmbedding) {
+  Shapes keys = KeysOf({"nemotron_h", "nemotron_h"});
+  keys.erase("output_layer.weight");
+  const Exported exported = Export(ConfigOf("nemotron_h"), keys);
+  EXPECT_EQ(NamesAndShapes(exported.result), WrittenByTransformers("nemotron_h"));
+  for (const transform::Tensor& tensor : exported.result.tensors) {
+    if (tensor.name != "lm_head.weight") continue;
+    EXPECT_EQ(exported.result.leaves[tensor.pieces.at(0).leaf].name, "embedding.word_embeddings.weight");
+  }
+}
+
+TEST(FamilyKeys, WhatDoesNotFitIsRefused) {
+  const auto id = [](const ModelConfig& config, const Shapes& keys) {
+    try {
+      Export(config, keys);
+    } catch (const Error& error) {
+      return error.id();
+    }
+    return std::string("accepted");
+  };
+  ModelConfig parallel = ConfigOf("gpt_neox");
+  parallel.parallel_residual = true;
+  EXPECT_EQ(id(parallel, KeysOf({"gpt_neox", "gpt_neox"})), "split.config_contradiction");
+  Shapes grouped = KeysOf({"gpt_neox", "gpt_neox"});  // 4 heads of 6, 2 groups: 48 rows
+  grouped["decoder.layers.self_attention.linear_qkv.weight"] = "2x48x24";
+  grouped["decoder.layers.self_attention.linear_qkv.bias"] = "2x48";
+  EXPECT_EQ(id(ConfigOf("gpt_neox"), grouped), "split.heads");
+  Shapes two_mixers = KeysOf({"nemotron_h", "nemotron_h"});
+  two_mixers["decoder.layers.0.mlp.linear_fc1.weight"] = "40x24";
+  EXPECT_EQ(id(ConfigOf("nemotron_h"), two_mixers), "split.hybrid");
+  Shapes no_latent = KeysOf({"nemotron_h_latent", "nemotron_h_latent"});
+  no_latent.erase("decoder.layers.1.mlp.fc1_latent_proj.weight");
+  EXPECT_EQ(id(ConfigOf("nemotron_h_latent"), no_latent), "split.missing_tensor");
+  no_latent.erase("decoder.layers.1.mlp.fc2_latent_proj.weight");
+  EXPECT_EQ(id(ConfigOf("nemotron_h_latent"), no_latent), "split.missing_tensor");
+  Shapes narrow = KeysOf({"olmo2", "olmo2"});
+  narrow["decoder.layers.self_attention.k_layernorm.weight"] = "2x8";
+  EXPECT_EQ(id(ConfigOf("olmo2"), narrow), "split.heads");
+  ModelConfig odd = ConfigOf("qwen3_next");
+  odd.gdn->key_heads = 3;
+  EXPECT_EQ(id(odd, KeysOf({"qwen3_next", "qwen3_next"})), "split.heads");
 }
 
 }  // namespace
