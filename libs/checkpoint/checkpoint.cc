@@ -164,10 +164,13 @@ void Checkpoint::FindFilesAndSidecars() {
     const bool structural = entry.name == ".metadata" || entry.name == "metadata.json" || entry.name == "common.pt" ||
                             IsRankLocalMetadata(entry.name) || data_files.count(entry.name) > 0 ||
                             entry.name == "model.safetensors.index.json";
-    if (structural || entry.vanished) continue;
+    if (structural) continue;
     const bool directory = entry.info.type == fs::FileType::kDirectory;
     sidecars_.push_back(
-        {.name = entry.name, .directory = directory, .size_bytes = directory ? 0 : entry.info.size_bytes});
+        {.name = entry.name,
+         .directory = directory,
+         .special = !directory && entry.info.type != fs::FileType::kFile,
+         .size_bytes = directory ? 0 : entry.info.size_bytes});
   }
   for (const std::string& name : metadata_.files) {
     const auto at = sizes.find(name);

@@ -46,6 +46,7 @@ struct DataFile {
 struct Sidecar {
   std::string name;
   bool directory = false;
+  bool special = false;  // neither a file nor a directory: a dangling link, a pipe
   uint64_t size_bytes = 0;  // 0 for a directory
 };
 

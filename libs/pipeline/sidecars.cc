@@ -23,6 +23,7 @@ bool IsOtherWeights(std::string_view name) {
   return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) { return EndsWith(name, ending); });
 }
 
+constexpr char kSpecial[] = "neither a file nor a directory, or a link to nothing";
 constexpr char kOtherWeights[] = "weights of another file or form";
 
 // Why a sidecar does not go along; "" when it does.
@@ -34,8 +35,15 @@ std::string WhyNot(const Sidecar& sidecar, SidecarRule rule, checkpoint::Format 
   if (EndsWith(name, ".distcp")) return "the metadata does not refer to it";
   if (EndsWith(name, ".tmp") || EndsWith(name, ".bck")) return "a leftover of a write";
   if (StartsWith(name, ".")) return "hidden";
+  if (sidecar.special) return kSpecial;
   if (rule == SidecarRule::kChanged && EndsWith(name, "train_state.pt")) return "it records the progress of the source's run";
   return "";
+}
+
+// Opened once here, so that a file that cannot be read stops the run before anything is written.
+void AddFile(const std::string& name, const std::string& path, uint64_t size_bytes, transform::View& view) {
+  fs::InputFile::Open(path);
+  view.sidecars.push_back({.name = name, .source_path = path, .bytes = size_bytes});
 }
 
 // All files below a folder. A stack of folders instead of recursion; links are followed by Stat, and the depth limit ends a cycle.
@@ -56,7 +64,9 @@ void AddFolder(const std::string& path, const std::string& name, transform::View
       } else if (view.format == checkpoint::Format::kSafetensors && IsOtherWeights(entry.name)) {
         view.notes.push_back(Cat("left out: ", Quote(entry_name), " (", kOtherWeights, ")"));
       } else if (entry.info.type == fs::FileType::kFile) {
-        view.sidecars.push_back({.name = entry_name, .source_path = entry_path, .bytes = entry.info.size_bytes});
+        AddFile(entry_name, entry_path, entry.info.size_bytes, view);
+      } else {
+        view.notes.push_back(Cat("left out: ", Quote(entry_name), " (", kSpecial, ")"));
       }
       if (view.sidecars.size() > kMaxSidecarFiles) throw InputError("pipeline.sidecar_limit", Cat(path, ": more than ", kMaxSidecarFiles, " files beside the data"));
     }
@@ -75,7 +85,7 @@ void AddOne(const Sidecar& sidecar, const std::string& path, SidecarRule rule, t
   } else if (sidecar.directory) {
     AddFolder(path, sidecar.name, view);
   } else {
-    view.sidecars.push_back({.name = sidecar.name, .source_path = path, .bytes = sidecar.size_bytes});
+    AddFile(sidecar.name, path, sidecar.size_bytes, view);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,7 @@ class WorkList {
     unit_ends_.reserve(layout.tensors.size());
     uint64_t end = objects_;
     for (const TensorItem& item : layout.tensors) {
-      const uint64_t tiles = TensorItemWriter::TileCount(item, tile_bytes, ElementSize(view.tensors[item.tensor].dtype));
+      const uint64_t tiles = TensorItemWriter::TileCount(view, item, tile_bytes);
       const bool serial = tiles > 1 && ReadsCompressed(view, view.tensors[item.tensor]);
       tiles_.push_back(tiles);
       end += serial ? 1 : tiles;
@@ -155,10 +156,15 @@ class Engine {
   Engine(const transform::View& view, const Layout& layout, const std::string& directory, const ExecuteOptions& options)
       : view_(view), layout_(layout), options_(options), finder_(view), work_(view, layout, options.tile_bytes), files_(layout, directory, options.durability) {}
 
-  // Runs the threads to the end, adds up their times, and rethrows the first error.
+  // Runs the threads to the end, adds up their times, and rethrows the first error. Where the system gives fewer threads than asked for (a limit on
+  // processes or memory), those that started do the work: the output is the same.
   ExecuteStatistics Run() {
     std::vector<std::thread> threads;
-    for (unsigned i = 1; i < options_.threads; ++i) threads.emplace_back([this] { WorkGuarded(); });
+    threads.reserve(options_.threads);
+    try {
+      for (unsigned i = 1; i < options_.threads; ++i) threads.emplace_back([this] { WorkGuarded(); });
+    } catch (const std::system_error&) {
+    }
     WorkGuarded();
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -202,7 +208,6 @@ class Engine {
   void WorkOnObject(const ObjectItem& item, WorkerScratch& scratch) {
     WriteObjectItem(view_, item, files_.Get(item.file), scratch);
     FinishItem(item.file, scratch);
-    Count(item.total_bytes);
   }
 
   void WorkOnTensor(const WorkList::Unit& unit, WorkerScratch& scratch) {
@@ -210,7 +215,7 @@ class Engine {
     const auto writer = in_flight_.Get(unit.item, [&] { return std::make_unique<TensorItemWriter>(view_, finder_, item, options_.tile_bytes); });
     for (uint64_t tile = unit.first_tile; tile < unit.first_tile + unit.tiles; ++tile) {
       const bool last = writer->WriteTile(tile, files_.Get(item.file), scratch);
-      Count(std::min(options_.tile_bytes, item.data_bytes));
+      Count(writer->TileBytes(tile));
       if (!last) continue;
       in_flight_.Drop(unit.item);
       FinishItem(item.file, scratch);

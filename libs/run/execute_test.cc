@@ -1,5 +1,6 @@
 #include "libs/run/execute.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <string>
@@ -238,6 +239,22 @@ TEST(Execute, StopsWhenAsked) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.id(), "run.interrupted");
+  }
+}
+
+TEST(Execute, ProgressAddsUpToTheDataOfTheResult) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 3; ++i) {
+    tensors.push_back({.name = Cat("t", i), .dtype = DType::kF32, .shape = {3, 24, 32}, .chunks = {Box::Whole({3, 24, 32})}, .pieces = {Piece::Whole(0, {3, 24, 32})}});
+  }
+  View view = ViewOf({CopyLeaf(kProj, {3, 24, 32})}, tensors);
+  view.objects = {{.name = "o", .input = 0, .source_name = "", .literal = std::string(100, 'x')}};
+  for (const uint64_t tile_bytes : {uint64_t{1000}, uint64_t{9000}, uint64_t{1} << 20}) {  // the last tile of an item is a part of one
+    const fs::TestDirectory scratch;
+    std::atomic<uint64_t> told{0};
+    Execute(view, LayOutDcp(view), scratch.path(),
+            {.threads = 3, .durability = fs::Durability::kNoSync, .tile_bytes = tile_bytes, .stop_requested = {}, .progress = [&](uint64_t bytes) { told += bytes; }});
+    EXPECT_EQ(told, transform::DataBytes(view));
   }
 }
 

@@ -22,6 +22,12 @@ void TimedWrite(fs::OutputFile& file, uint64_t offset, std::string_view data, Wo
   scratch.save_seconds += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+uint64_t TileElements(const transform::View& view, const transform::Tensor& tensor, uint64_t tile_bytes) {
+  uint64_t widest = ElementSize(tensor.dtype);
+  for (const transform::Piece& piece : tensor.pieces) widest = std::max(widest, ElementSize(view.leaves[piece.leaf].dtype));
+  return std::max<uint64_t>(1, tile_bytes / widest);
+}
+
 }  // namespace
 
 void WriteObjectItem(const transform::View& view, const ObjectItem& item, fs::OutputFile& file, WorkerScratch& scratch) {
@@ -42,9 +48,15 @@ void WriteObjectItem(const transform::View& view, const ObjectItem& item, fs::Ou
   }
 }
 
-uint64_t TensorItemWriter::TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size) {
-  const uint64_t per_tile = std::max<uint64_t>(1, tile_bytes / element_size) * element_size;
+uint64_t TensorItemWriter::TileCount(const transform::View& view, const TensorItem& item, uint64_t tile_bytes) {
+  const transform::Tensor& tensor = view.tensors[item.tensor];
+  const uint64_t per_tile = TileElements(view, tensor, tile_bytes) * ElementSize(tensor.dtype);
   return std::max<uint64_t>(1, (item.data_bytes + per_tile - 1) / per_tile);  // an empty tensor has one empty tile
+}
+
+uint64_t TensorItemWriter::TileBytes(uint64_t index) const {
+  const uint64_t begin = index * tile_elements_;
+  return (std::min(elements_, begin + tile_elements_) - begin) * element_size_;
 }
 
 TensorItemWriter::TensorItemWriter(const transform::View& view, const SourceFinder& finder, const TensorItem& item, uint64_t tile_bytes)
@@ -53,8 +65,8 @@ TensorItemWriter::TensorItemWriter(const transform::View& view, const SourceFind
       item_(item),
       element_size_(ElementSize(tensor_.dtype)),
       elements_(item.data_bytes / element_size_),
-      tile_elements_(std::max<uint64_t>(1, tile_bytes / element_size_)),
-      tiles_(TileCount(item, tile_bytes, element_size_)),
+      tile_elements_(TileElements(view, tensor_, tile_bytes)),
+      tiles_(TileCount(view, item, tile_bytes)),
       tiles_left_(tiles_) {
   if (item.framing == Framing::kTorchSave) {
     archive_ = torchsave::LayOutTensorItem(tensor_.dtype, chunk_.shape);
@@ -77,7 +89,7 @@ uint32_t TensorItemWriter::DataCrc() const {
 bool TensorItemWriter::WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch) {
   const uint64_t begin = index * tile_elements_;
   const uint64_t end = std::min(elements_, begin + tile_elements_);
-  const uint64_t bytes = (end - begin) * element_size_;
+  const uint64_t bytes = TileBytes(index);
   // The head goes in front of the first tile and the tail behind an only one, so that a small item is one write.
   const std::string_view head = index == 0 ? std::string_view(archive_.head) : std::string_view();
   const uint64_t largest_tail = item_.total_bytes - item_.head_bytes - item_.data_bytes;

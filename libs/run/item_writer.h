@@ -36,7 +36,11 @@ class TensorItemWriter {
   // disk as it grows, so that the sync has little left to wait for.
   bool WriteTile(uint64_t index, fs::OutputFile& file, WorkerScratch& scratch);
 
-  static uint64_t TileCount(const TensorItem& item, uint64_t tile_bytes, uint64_t element_size);
+  // Bytes of the result in a tile.
+  uint64_t TileBytes(uint64_t index) const;
+
+  // The number of tiles of an item. A tile has at most `tile_bytes` bytes in each buffer: the widest dtype among the result and its leaves decides.
+  static uint64_t TileCount(const transform::View& view, const TensorItem& item, uint64_t tile_bytes);
 
  private:
   // The CRC of the whole data, from those of the tiles.

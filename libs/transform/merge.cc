@@ -52,7 +52,7 @@ class Builder {
   View Build() {
     AddTensors();
     AddExtraStates();
-    LeaveOutObjects();
+    LeaveOutTrainingState();
     if (view_.format == checkpoint::Format::kTorchDist) {
       AddCommonState();
     } else {
@@ -81,8 +81,7 @@ class Builder {
         case TensorRole::kExtraState:
           break;  // AddExtraStates
         case TensorRole::kTrainingState:
-          LeaveOut(tensor.name, Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
-          break;
+          break;  // LeaveOutTrainingState
       }
     }
   }
@@ -137,9 +136,16 @@ class Builder {
     view_.tensors.push_back({.name = like.name, .dtype = result, .shape = like.shape, .chunks = ChunkBoxes(like), .pieces = {Piece::Whole(number, like.shape)}});
   }
 
-  void LeaveOutObjects() {
-    for (const dcp::Object& object : first_.objects()) {
-      if (RoleOf(first_.format(), object) == ObjectRole::kTrainingState) LeaveOut(object.name, object.item.length);
+  // What weights_only leaves out of every input that is merged: also of those that the first one does not speak for.
+  void LeaveOutTrainingState() {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const Checkpoint& input = *view_.inputs[i];
+      for (const dcp::Tensor& tensor : input.tensors()) {
+        if (RoleOf(input.format(), tensor) == TensorRole::kTrainingState) LeaveOut(tensor.name, Volume(tensor.shape).value_or(0) * ElementSize(tensor.dtype));
+      }
+      for (const dcp::Object& object : input.objects()) {
+        if (RoleOf(input.format(), object) == ObjectRole::kTrainingState) LeaveOut(object.name, object.item.length);
+      }
     }
   }
 

@@ -9,6 +9,7 @@
 #include "libs/base/version.h"
 #include "libs/cli/carry_out.h"
 #include "libs/cli/common_options.h"
+#include "libs/cli/launcher.h"
 #include "libs/cli/plan_input.h"
 #include "libs/json/value.h"
 #include "libs/pipeline/named_input.h"
@@ -16,6 +17,7 @@
 #include "libs/plan/plan.h"
 #include "libs/run/finish_staged.h"
 #include "libs/run/gc.h"
+#include "libs/run/signals.h"
 #include "libs/run/report_file.h"
 #include "tools/ck-publish/options.h"
 
@@ -40,6 +42,8 @@ int Copy(cli::Context& context, const Options& options) {
 }
 
 int PublishStaged(cli::Context& context, const Options& options) {
+  cli::CheckSingleProcess(context);
+  run::InstallSignalHandlers();
   const cli::RunSettings settings = cli::ReadRunSettings(context.args);
   if (settings.report) run::CheckReport(*settings.report);
   const bool force = cli::ReadTargetSettings(context.args).marker == cli::Marker::kForce;
