@@ -24,12 +24,15 @@ std::optional<DType> CastTarget(plan::SaveDtype dtype) {
   throw InternalError("internal.check_failed", "a save dtype is one of four");
 }
 
+// What a merge keeps, and the sinks of a softmax.
+bool KeepsDtype(const std::string& key) { return megatron::KeepsDtype(key) || EndsWith(key, ".softmax_offset"); }
+
 }  // namespace
 
 void Caster::Apply(const transform::View& source, const std::string& key, transform::Tensor& tensor) {
   const auto target = CastTarget(step_.dtype);
   if (!target || *target == tensor.dtype || !IsMergeable(tensor.dtype)) return;
-  if (!step_.cast_all && megatron::KeepsDtype(key)) {
+  if (!step_.cast_all && KeepsDtype(key)) {
     ++kept_;
     return;
   }
@@ -43,7 +46,7 @@ void Caster::Apply(const transform::View& source, const std::string& key, transf
 }
 
 void Caster::AddNote(transform::View& view) const {
-  if (kept_ > 0) view.notes.push_back(Cat(kept_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias); --cast-all casts them too"));
+  if (kept_ > 0) view.notes.push_back(Cat(kept_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias, softmax_offset); --cast-all casts them too"));
 }
 
 }  // namespace ck::huggingface
