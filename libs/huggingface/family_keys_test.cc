@@ -2,19 +2,24 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "libs/base/error.h"
 #include "libs/base/testing/fixture.h"
 #include "libs/base/text.h"
+#include "libs/huggingface/check_arguments.h"
 #include "libs/huggingface/config.h"
 #include "libs/huggingface/export.h"
 #include "libs/huggingface/export_config.h"
 #include "libs/huggingface/facts.h"
+#include "libs/huggingface/megatron_config.h"
 #include "libs/huggingface/read_saved_args.h"
+#include "libs/pickle/graph.h"
 
 namespace ck::huggingface {
 namespace {
@@ -294,6 +299,71 @@ TEST(FamilyKeys, TheConfigFitsTheTensors) {
   }
 }
 
+// What is added to each tensor, by its norm's name; 0 is not in it.
+std::map<std::string, double> Additions(const transform::View& view) {
+  std::map<std::string, double> out;
+  for (const transform::Tensor& tensor : view.tensors) {
+    if (tensor.added == 0) continue;
+    const std::vector<std::string> parts = Split(tensor.name, '.');
+    const std::string& owner = parts[parts.size() - 3];
+    out[owner == "linear_attn" || owner == "mixer" ? Cat(owner, ".", parts[parts.size() - 2]) : parts[parts.size() - 2]] = tensor.added;
+  }
+  return out;
+}
+
+pickle::Ref NewValue(pickle::Graph& graph, const ArgumentValue& value) {
+  if (const auto* v = std::get_if<bool>(&value)) return graph.NewBool(*v);
+  if (const auto* v = std::get_if<int64_t>(&value)) return graph.NewInt(*v);
+  if (const auto* v = std::get_if<double>(&value)) return graph.NewFloat(*v);
+  if (const auto* v = std::get_if<std::string>(&value)) return graph.NewString(*v);
+  if (const auto* v = std::get_if<TorchDtype>(&value)) return graph.NewGlobal("torch", v->name);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) {
+    std::vector<pickle::Ref> items;
+    for (const int64_t item : *v) items.push_back(graph.NewInt(item));
+    return graph.NewList(items);
+  }
+  return graph.NewNone();
+}
+
+// With the arguments of a model and no config.json, the tensors give the model back; what no argument says is warned about when the arguments are made.
+TEST(FamilyKeys, ArgumentsAndTensorsSayTheModel) {
+  std::set<Family> families;
+  for (const Model& model : kModels) {
+    SCOPED_TRACE(model.folder);
+    ModelConfig expected = ConfigOf(model.folder);
+    const DerivedArgs derived = ArgsFromConfig(expected, {.padded_vocab = 128});
+    pickle::Graph graph;
+    const pickle::Ref space = graph.NewObject(pickle::Form::kReduce, graph.NewGlobal("argparse", "Namespace"), graph.NewTuple({}));
+    for (const Argument& argument : derived.arguments) graph.SetAttribute(space, argument.name, NewValue(graph, argument.value));
+    const SavedArgs args(graph, space);
+    const transform::View source = ViewOf(KeysOf(model));
+    try {
+      const bool hybrid = TableOf(expected.architecture.family).form == LayerForm::kHybrid;
+      const ModelSource tensors = ReadModelSource(source, hybrid ? HybridLayers::kKeep : HybridLayers::kAsGpt);
+      plan::SplitStep step;
+      step.vocab_size = expected.vocab;
+      CheckArguments(expected.architecture, args);
+      const Facts facts = ReadFacts(tensors, expected.architecture, args, nullptr, step);
+      // The form of the norms in the arguments is the class's: nothing is added but behind Qwen3-Next's delta nets.
+      EXPECT_LE(Additions(ExportTensors(source, tensors, facts, step)).size(), expected.gdn ? 1u : 0u);
+      const ModelConfig found = ReadConfig(ParseConfig(MakeConfig(facts, args, std::nullopt, DType::kBF16, step).text));
+      if (!derived.warnings.empty()) continue;
+      expected.dtype = "bfloat16";
+      expected.mtp_layers = 0;
+      ModelConfig comparable = found;  // no argument holds token ids, nor the chunk of Mamba's computation
+      comparable.bos_token = expected.bos_token;
+      comparable.pad_token = expected.pad_token;
+      comparable.eos_tokens = expected.eos_tokens;
+      if (comparable.mamba) comparable.mamba->chunk_size = expected.mamba->chunk_size;
+      EXPECT_TRUE(comparable == expected) << ConfigText(WriteConfig(comparable)) << ConfigText(WriteConfig(expected));
+      families.insert(expected.architecture.family);
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.id() << ": " << error.message();
+    }
+  }
+  EXPECT_GT(families.size(), 15u);
+}
+
 // With a value per token: no head over the vocabulary, score or classifier instead, its bias zero where the checkpoint has none.
 TEST(FamilyKeys, ValueModels) {
   size_t families = 0;
@@ -334,18 +404,6 @@ TEST(FamilyKeys, RewardModels) {
     keys["output_layer.bias"] = "1";
     EXPECT_THROW(Export(config, keys), Error);
   }
-}
-
-// What is added to each tensor, by its norm's name; 0 is not in it.
-std::map<std::string, double> Additions(const transform::View& view) {
-  std::map<std::string, double> out;
-  for (const transform::Tensor& tensor : view.tensors) {
-    if (tensor.added == 0) continue;
-    const std::vector<std::string> parts = Split(tensor.name, '.');
-    const std::string& owner = parts[parts.size() - 3];
-    out[owner == "linear_attn" || owner == "mixer" ? Cat(owner, ".", parts[parts.size() - 2]) : parts[parts.size() - 2]] = tensor.added;
-  }
-  return out;
 }
 
 TEST(FamilyKeys, NormsChangeFormWhereTheCheckpointHasTheOther) {
