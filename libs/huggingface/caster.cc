@@ -24,10 +24,21 @@ std::optional<DType> CastTarget(plan::SaveDtype dtype) {
   throw InternalError("internal.check_failed", "a save dtype is one of four");
 }
 
-// What a merge keeps, and the sinks of a softmax.
-bool KeepsDtype(const std::string& key) { return megatron::KeepsDtype(key) || EndsWith(key, ".softmax_offset"); }
-
 }  // namespace
+
+// What a merge keeps, the sinks of a softmax, and the router of the classes that hold its weight in fp32 whatever the model's dtype is.
+bool Caster::KeepsDtype(const std::string& key) const {
+  if (megatron::KeepsDtype(key) || EndsWith(key, ".softmax_offset")) return true;
+  switch (family_) {
+    case Family::kDeepseekV2:
+    case Family::kDeepseekV3:
+    case Family::kGlm4Moe:
+    case Family::kNemotronH:
+      return EndsWith(key, ".mlp.router.weight");
+    default:
+      return false;
+  }
+}
 
 void Caster::Apply(const transform::View& source, const std::string& key, transform::Tensor& tensor) {
   const auto target = CastTarget(step_.dtype);
@@ -46,7 +57,7 @@ void Caster::Apply(const transform::View& source, const std::string& key, transf
 }
 
 void Caster::AddNote(transform::View& view) const {
-  if (kept_ > 0) view.notes.push_back(Cat(kept_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias, softmax_offset); --cast-all casts them too"));
+  if (kept_ > 0) view.notes.push_back(Cat(kept_, " tensors keep their dtype (expert_bias, A_log, D, dt_bias, softmax_offset, routers that the class holds in fp32); --cast-all casts them too"));
 }
 
 }  // namespace ck::huggingface

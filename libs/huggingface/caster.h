@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "libs/huggingface/family.h"
 #include "libs/plan/plan.h"
 #include "libs/transform/view.h"
 
@@ -13,7 +14,7 @@ namespace ck::huggingface {
 
 class Caster {
  public:
-  explicit Caster(const plan::SplitStep& step) : step_(step) {}
+  Caster(const plan::SplitStep& step, Family family) : step_(step), family_(family) {}
 
   // Sets the tensor's dtype. Its pieces read leaves of `source`; `key` is its Megatron key, which says whether it must stay as it is.
   void Apply(const transform::View& source, const std::string& key, transform::Tensor& tensor);
@@ -21,7 +22,10 @@ class Caster {
   void AddNote(transform::View& view) const;
 
  private:
+  bool KeepsDtype(const std::string& key) const;
+
   const plan::SplitStep& step_;
+  Family family_;
   uint64_t kept_ = 0;
 };
 

@@ -196,7 +196,7 @@ class Exporter {
   uint64_t changed_norms_ = 0;
   uint64_t source_elements_ = 0, result_elements_ = 0, padding_elements_ = 0;
   const FusedSizes fused_sizes_{.heads = facts_.heads, .delta = DeltaOf(facts_), .vocab_size = facts_.vocab_size};
-  Caster caster_{step_};
+  Caster caster_{step_, facts_.architecture.family};
 };
 
 }  // namespace

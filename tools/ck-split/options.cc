@@ -38,7 +38,7 @@ std::vector<cli::Option> ModelRows() {
 
 std::vector<cli::Option> ResultRows() {
   return {
-      {.name = "--dtype", .arity = Arity::kOne, .value = "DTYPE", .help = "Dtype of the result: same, float32, float16, bfloat16. Tensors that must stay as they are (expert_bias, A_log, D, dt_bias) stay.",
+      {.name = "--dtype", .arity = Arity::kOne, .value = "DTYPE", .help = "Dtype of the result: same, float32, float16, bfloat16. Tensors that must stay as they are (expert_bias, A_log, D, dt_bias, fp32 routers) stay.",
        .group = kResult, .choices = {"same", "float32", "float16", "bfloat16"}},
       {.name = "--cast-all", .help = "Let --dtype cast every tensor.", .group = kResult},
       {.name = "--max-shard-size", .arity = Arity::kOne, .value = "BYTES", .help = "Data bytes of one file at most, e.g. 5GB. A larger tensor has a file of its own. Default: 5GB.", .group = kResult},
