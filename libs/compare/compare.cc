@@ -46,9 +46,9 @@ std::vector<uint64_t> IndexOf(const Dims& shape, uint64_t element) {
 }
 
 plan::Finding MakeFinding(std::string id, plan::Severity severity, std::string message, const std::string& where, std::string found, std::string expected,
-                          const Checkpoint& reference) {
+                          const std::string& reference) {
   return {.id = std::move(id), .severity = severity, .message = std::move(message), .where = where, .found = std::move(found), .expected = std::move(expected),
-          .source = reference.path()};
+          .source = reference};
 }
 
 // Every tensor of one checkpoint as a result of its own, so that the engine's reading side can read any range of it.
@@ -66,20 +66,37 @@ transform::View ReadingView(const std::shared_ptr<const Checkpoint>& checkpoint)
 
 class Side {
  public:
-  explicit Side(const std::shared_ptr<const Checkpoint>& checkpoint) : view_(ReadingView(checkpoint)), finder_(view_) {}
+  explicit Side(const std::shared_ptr<const Checkpoint>& checkpoint) : stored_(checkpoint), name_(checkpoint->path()), view_(ReadingView(checkpoint)), finder_(view_) {}
+  Side(transform::View view, std::string name) : name_(std::move(name)), view_(std::move(view)), finder_(view_) {}
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
 
+  const std::string& name() const { return name_; }
+  const std::vector<transform::Tensor>& tensors() const { return view_.tensors; }  // sorted by name
   const transform::Tensor& tensor(size_t index) const { return view_.tensors[index]; }
-  run::ChunkSources Find(size_t index) const { return finder_.Find(view_.tensors[index], view_.tensors[index].chunks[0]); }
+  run::ChunkSources Find(size_t index) const { return finder_.Find(view_.tensors[index], Box::Whole(view_.tensors[index].shape)); }
+
+  // The first part of the tensor that no chunk, or more than one, stores.
+  std::optional<Box> NotCovered(size_t index) const {
+    if (!stored_) return std::nullopt;
+    const dcp::Tensor& tensor = stored_->tensors()[index];
+    std::vector<Box> boxes;
+    for (const dcp::Chunk& chunk : tensor.chunks) boxes.push_back(chunk.box);
+    const auto faults = CheckCoverage(tensor.shape, boxes, 1);
+    return faults.empty() ? std::nullopt : std::optional(faults[0].where);
+  }
 
  private:
+  std::shared_ptr<const Checkpoint> stored_;  // null for a view, whose sources were checked
+  std::string name_;
   transform::View view_;
   run::SourceFinder finder_;
 };
 
 class Comparer {
  public:
-  Comparer(const std::shared_ptr<const Checkpoint>& checked, const std::shared_ptr<const Checkpoint>& reference, const Options& options)
-      : checked_(*checked), reference_(*reference), options_(options), exact_(options.atol == 0 && options.rtol == 0), checked_side_(checked), reference_side_(reference) {}
+  Comparer(const Side& checked, const Side& reference, const Options& options)
+      : checked_(checked), reference_(reference), options_(options), exact_(options.atol == 0 && options.rtol == 0) {}
 
   Comparison Run() {
     PairTensors();
@@ -96,7 +113,7 @@ class Comparer {
 
  private:
   void Add(const char* id, plan::Severity severity, std::string message, const std::string& where, std::string found, std::string expected) {
-    out_.findings.push_back(MakeFinding(id, severity, std::move(message), where, std::move(found), std::move(expected), reference_));
+    out_.findings.push_back(MakeFinding(id, severity, std::move(message), where, std::move(found), std::move(expected), reference_.name()));
   }
 
   void PairTensors() {
@@ -104,12 +121,12 @@ class Comparer {
     size_t i = 0, j = 0;
     while (i < ours.size() || j < theirs.size()) {
       if (j == theirs.size() || (i < ours.size() && ours[i].name < theirs[j].name)) {
-        Add("compare.extra_tensor", plan::Severity::kError, Cat("tensor ", Quote(ours[i].name), " is in ", checked_.path(), ", not in ", reference_.path()), ours[i].name,
-            FormatDims(ours[i].shape), "no such tensor");
+        Add("compare.extra_tensor", plan::Severity::kError, Cat("tensor ", Quote(ours[i].name), " is in ", checked_.name(), ", not in ", reference_.name()), ours[i].name,
+            FormatDims(ours[i].FileShape()), "no such tensor");
         ++i;
       } else if (i == ours.size() || theirs[j].name < ours[i].name) {
-        Add("compare.missing_tensor", plan::Severity::kError, Cat("tensor ", Quote(theirs[j].name), " is in ", reference_.path(), ", not in ", checked_.path()),
-            theirs[j].name, "no such tensor", FormatDims(theirs[j].shape));
+        Add("compare.missing_tensor", plan::Severity::kError, Cat("tensor ", Quote(theirs[j].name), " is in ", reference_.name(), ", not in ", checked_.name()),
+            theirs[j].name, "no such tensor", FormatDims(theirs[j].FileShape()));
         ++j;
       } else {
         ComparePair({.checked = i++, .reference = j++});
@@ -119,22 +136,22 @@ class Comparer {
 
   // Metadata of a tensor that both have; queues it when its values can be compared.
   void ComparePair(const Pair& pair) {
-    const dcp::Tensor &ours = checked_.tensors()[pair.checked], &theirs = reference_.tensors()[pair.reference];
-    if (ours.shape != theirs.shape) {
+    const transform::Tensor &ours = checked_.tensors()[pair.checked], &theirs = reference_.tensors()[pair.reference];
+    if (ours.FileShape() != theirs.FileShape()) {
       Add("compare.shape_differs", plan::Severity::kError,
-          Cat("shape of ", Quote(ours.name), " differs: ", FormatDims(ours.shape), " in ", checked_.path(), ", ", FormatDims(theirs.shape), " in ", reference_.path()),
-          ours.name, FormatDims(ours.shape), FormatDims(theirs.shape));
+          Cat("shape of ", Quote(ours.name), " differs: ", FormatDims(ours.FileShape()), " in ", checked_.name(), ", ", FormatDims(theirs.FileShape()), " in ", reference_.name()),
+          ours.name, FormatDims(ours.FileShape()), FormatDims(theirs.FileShape()));
       return;
     }
     if (ours.dtype != theirs.dtype) {
       const bool both_numbers = IsNumber(ours.dtype) && IsNumber(theirs.dtype);
       const bool comparable = !exact_ && both_numbers;
       Add("compare.dtype_differs", comparable ? plan::Severity::kWarning : plan::Severity::kError,
-          Cat("dtype of ", Quote(ours.name), " differs: ", Name(ours.dtype), " in ", checked_.path(), ", ", Name(theirs.dtype), " in ", reference_.path()), ours.name,
+          Cat("dtype of ", Quote(ours.name), " differs: ", Name(ours.dtype), " in ", checked_.name(), ", ", Name(theirs.dtype), " in ", reference_.name()), ours.name,
           std::string(Name(ours.dtype)), std::string(Name(theirs.dtype)));
       if (!comparable) return;
     }
-    const bool ours_covered = CheckCovered(checked_, ours), theirs_covered = CheckCovered(reference_, theirs);
+    const bool ours_covered = CheckCovered(checked_, pair.checked), theirs_covered = CheckCovered(reference_, pair.reference);
     if (ours_covered && theirs_covered) pairs_.push_back(pair);
   }
 
@@ -143,14 +160,13 @@ class Comparer {
     return ElementValue(dtype, kZeros).has_value();
   }
 
-  bool CheckCovered(const Checkpoint& checkpoint, const dcp::Tensor& tensor) {
-    std::vector<Box> boxes;
-    for (const dcp::Chunk& chunk : tensor.chunks) boxes.push_back(chunk.box);
-    const auto faults = CheckCoverage(tensor.shape, boxes, 1);
-    if (faults.empty()) return true;
-    Add("compare.not_covered", plan::Severity::kError, Cat("the chunks of ", Quote(tensor.name), " in ", checkpoint.path(), " do not tile ", FormatDims(tensor.shape), " near ",
-                                                           FormatBox(faults[0].where)),
-        tensor.name, FormatBox(faults[0].where), FormatDims(tensor.shape));
+  bool CheckCovered(const Side& side, size_t index) {
+    const auto fault = side.NotCovered(index);
+    if (!fault) return true;
+    const transform::Tensor& tensor = side.tensor(index);
+    Add("compare.not_covered", plan::Severity::kError, Cat("the chunks of ", Quote(tensor.name), " in ", side.name(), " do not tile ", FormatDims(tensor.shape), " near ",
+                                                           FormatBox(*fault)),
+        tensor.name, FormatBox(*fault), FormatDims(tensor.shape));
     return false;
   }
 
@@ -175,18 +191,19 @@ class Comparer {
   }
 
   void CompareValues(const Pair& pair, run::TileScratch& scratch, std::string& ours, std::string& theirs, Differences& out) const {
-    const transform::Tensor &a = checked_side_.tensor(pair.checked), &b = reference_side_.tensor(pair.reference);
+    const transform::Tensor &a = checked_.tensor(pair.checked), &b = reference_.tensor(pair.reference);
     const uint64_t elements = Volume(a.shape).value_or(0), a_size = ElementSize(a.dtype), b_size = ElementSize(b.dtype);
     if (elements == 0) return;
-    const run::ChunkSources a_sources = checked_side_.Find(pair.checked), b_sources = reference_side_.Find(pair.reference);
+    const run::ChunkSources a_sources = checked_.Find(pair.checked), b_sources = reference_.Find(pair.reference);
+    const Box a_whole = Box::Whole(a.shape), b_whole = Box::Whole(b.shape);
     const uint64_t step = std::max<uint64_t>(1, options_.tile_bytes / std::max(a_size, b_size));
     for (uint64_t begin = 0; begin < elements && !failed_.load(std::memory_order_relaxed); begin += step) {
       if (options_.stop_requested && options_.stop_requested()) throw EnvironmentError("run.interrupted", "stopped by a signal");
       const uint64_t count = std::min(elements - begin, step);
       if (ours.size() < count * a_size) ours.resize(count * a_size);
       if (theirs.size() < count * b_size) theirs.resize(count * b_size);
-      run::ComputeTile(a, a.chunks[0], a_sources, begin, begin + count, scratch, ours.data());
-      run::ComputeTile(b, b.chunks[0], b_sources, begin, begin + count, scratch, theirs.data());
+      run::ComputeTile(a, a_whole, a_sources, begin, begin + count, scratch, ours.data());
+      run::ComputeTile(b, b_whole, b_sources, begin, begin + count, scratch, theirs.data());
       if (options_.progress) options_.progress(count * (a_size + b_size));
       if (a.dtype == b.dtype && std::memcmp(ours.data(), theirs.data(), count * a_size) == 0) continue;
       for (uint64_t i = 0; i < count; ++i) CompareElement(a.dtype, ours.data() + i * a_size, b.dtype, theirs.data() + i * b_size, begin + i, out);
@@ -219,7 +236,7 @@ class Comparer {
   }
 
   void Report(const Pair& pair, const Differences& differences) {
-    const dcp::Tensor& tensor = checked_.tensors()[pair.checked];
+    const transform::Tensor& tensor = checked_.tensor(pair.checked);
     const uint64_t elements = Volume(tensor.shape).value_or(0);
     ++out_.tensors;
     out_.elements += elements;
@@ -227,20 +244,18 @@ class Comparer {
     ++out_.different_tensors;
     out_.different_elements += differences.count;
     std::string message = Cat("values of ", Quote(tensor.name), " differ: ", differences.count, " of ", elements, " elements, first at ",
-                              FormatDims(IndexOf(tensor.shape, differences.first)), ": ", differences.found, " in ", checked_.path(), ", ", differences.expected, " in ",
-                              reference_.path());
+                              FormatDims(IndexOf(tensor.FileShape(), differences.first)), ": ", differences.found, " in ", checked_.name(), ", ", differences.expected, " in ",
+                              reference_.name());
     if (differences.largest) {
-      message += Cat("; largest difference ", FormatDouble(*differences.largest), " at ", FormatDims(IndexOf(tensor.shape, differences.largest_at)));
+      message += Cat("; largest difference ", FormatDouble(*differences.largest), " at ", FormatDims(IndexOf(tensor.FileShape(), differences.largest_at)));
     }
     Add("compare.values_differ", plan::Severity::kError, std::move(message), tensor.name, differences.found, differences.expected);
   }
 
-  const Checkpoint& checked_;
-  const Checkpoint& reference_;
+  const Side& checked_;
+  const Side& reference_;
   const Options& options_;
   bool exact_;
-  Side checked_side_;
-  Side reference_side_;
   std::vector<Pair> pairs_;
   std::vector<Differences> differences_;  // by pair
   std::atomic<size_t> next_{0};
@@ -250,25 +265,54 @@ class Comparer {
   Comparison out_;
 };
 
-}  // namespace
-
-Comparison Compare(const std::shared_ptr<const Checkpoint>& checked, const std::shared_ptr<const Checkpoint>& reference, const Options& options) {
+void CheckTolerances(const Options& options) {
   for (const double tolerance : {options.atol, options.rtol}) {
     if (!(tolerance >= 0) || std::isinf(tolerance)) {
       throw UsageError("compare.bad_tolerance", Cat("a tolerance is a finite number from 0 up, not ", FormatDouble(tolerance)));
     }
   }
-  return Comparer(checked, reference, options).Run();
 }
 
-uint64_t BytesToCompare(const Checkpoint& checked, const Checkpoint& reference) {
+std::string Counted(uint64_t count, std::string_view noun) { return Cat(count, " ", noun, count == 1 ? "" : "s"); }
+
+const Dims& FileShapeOf(const dcp::Tensor& tensor) { return tensor.shape; }
+const Dims& FileShapeOf(const transform::Tensor& tensor) { return tensor.FileShape(); }
+
+template <typename Tensors>
+uint64_t BytesOfPairs(const Tensors& tensors, const Checkpoint& reference) {
   uint64_t total = 0;
-  for (const dcp::Tensor& ours : checked.tensors()) {
+  for (const auto& ours : tensors) {
     const dcp::Tensor* theirs = reference.FindTensor(ours.name);
-    if (theirs == nullptr || theirs->shape != ours.shape) continue;
+    if (theirs == nullptr || theirs->shape != FileShapeOf(ours)) continue;
     total += Volume(ours.shape).value_or(0) * (ElementSize(ours.dtype) + ElementSize(theirs->dtype));
   }
   return total;
+}
+
+}  // namespace
+
+Comparison Compare(const std::shared_ptr<const Checkpoint>& checked, const std::shared_ptr<const Checkpoint>& reference, const Options& options) {
+  CheckTolerances(options);
+  return Comparer(Side(checked), Side(reference), options).Run();
+}
+
+Comparison Compare(transform::View checked, std::string name, const std::shared_ptr<const Checkpoint>& reference, const Options& options) {
+  CheckTolerances(options);
+  return Comparer(Side(std::move(checked), std::move(name)), Side(reference), options).Run();
+}
+
+uint64_t BytesToCompare(const Checkpoint& checked, const Checkpoint& reference) { return BytesOfPairs(checked.tensors(), reference); }
+uint64_t BytesToCompare(const transform::View& checked, const Checkpoint& reference) { return BytesOfPairs(checked.tensors, reference); }
+
+plan::Report ReportOf(Comparison comparison, const Options& options) {
+  const bool exact = options.atol == 0 && options.rtol == 0;
+  const std::string how = exact ? "equal bits" : Cat("atol ", FormatDouble(options.atol), ", rtol ", FormatDouble(options.rtol));
+  plan::Report out;
+  out.checked = {{.what = "names, shapes and dtypes of tensors", .looked_at = true, .note = {}},
+                 {.what = Cat("values: ", Counted(comparison.tensors, "tensor"), ", ", Counted(comparison.elements, "element"), ", ", how), .looked_at = true, .note = {}},
+                 {.what = "byte objects and common state", .looked_at = false, .note = "a comparison is of tensors"}};
+  out.findings = std::move(comparison.findings);
+  return out;
 }
 
 }  // namespace ck::compare

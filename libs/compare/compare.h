@@ -18,6 +18,7 @@
 
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/plan/documents.h"
+#include "libs/transform/view.h"
 
 namespace ck::compare {
 
@@ -49,8 +50,16 @@ struct Comparison {
 Comparison Compare(const std::shared_ptr<const checkpoint::Checkpoint>& checked, const std::shared_ptr<const checkpoint::Checkpoint>& reference,
                    const Options& options);
 
+// The same for a result that is not written: `name` says in findings what it is. Preconditions: the view is checked (transform::CheckView), and the stored
+// chunks of what it reads tile their tensors (pipeline::CheckSourceCoverage).
+Comparison Compare(transform::View checked, std::string name, const std::shared_ptr<const checkpoint::Checkpoint>& reference, const Options& options);
+
 // The bytes that Compare reads of both, for progress.
 uint64_t BytesToCompare(const checkpoint::Checkpoint& checked, const checkpoint::Checkpoint& reference);
+uint64_t BytesToCompare(const transform::View& checked, const checkpoint::Checkpoint& reference);
+
+// What was looked at, and the findings.
+plan::Report ReportOf(Comparison comparison, const Options& options);
 
 }  // namespace ck::compare
 

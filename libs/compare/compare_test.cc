@@ -206,5 +206,29 @@ TEST_F(CompareTest, ReadsAllOfBoth) {
   EXPECT_EQ(bytes, BytesToCompare(*model, *model));
 }
 
+// A result that is not written: rows 2 and 3 of a stored tensor under another name.
+TEST_F(CompareTest, AViewAgainstACheckpoint) {
+  const auto source = Write(scratch_ / "source", {{"stored", F32({4, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})}});
+  const auto view = [&] {
+    transform::View out;
+    out.inputs = {source};
+    out.leaves = {{.name = "stored", .dtype = DType::kF32, .shape = {4, 3}, .arithmetic = transform::Arithmetic::kCopy, .terms = {{.input = 0, .weight = 1.0}}}};
+    out.tensors = {{.name = "half", .dtype = DType::kF32, .shape = {2, 3}, .chunks = {{{0, 0}, {1, 3}}, {{1, 0}, {1, 3}}},
+                     .pieces = {{.target = Box::Whole({2, 3}), .leaf = 0, .source_offset = {2, 0}, .axes = {{.result_axis = 0, .step = 1}, {.result_axis = 1, .step = 1}}}}}};
+    transform::CheckView(out);
+    return out;
+  };
+  const auto same = Write(scratch_ / "same", {{"half", F32({2, 3}, {6, 7, 8, 9, 10, 11})}});
+  EXPECT_TRUE(Compare(view(), "the result", same, {}).findings.empty());
+  EXPECT_EQ(Compare(view(), "the result", same, {}).elements, 6u);
+  EXPECT_EQ(BytesToCompare(view(), *same), 48u);
+  const Comparison other = Compare(view(), "the result", Write(scratch_ / "other", {{"half", F32({2, 3}, {6, 7, 8, 9, 10, 12})}, {"more", F32({1}, {0})}}), {});
+  ASSERT_EQ(other.findings.size(), 2u);
+  EXPECT_EQ(other.findings[0].id, "compare.values_differ");
+  EXPECT_NE(other.findings[0].message.find("1 of 6 elements, first at [1, 2]: 11.0 in the result, 12.0 in "), std::string::npos) << other.findings[0].message;
+  EXPECT_EQ(other.findings[1].id, "compare.missing_tensor");
+  EXPECT_EQ(other.findings[1].found, "no such tensor");
+}
+
 }  // namespace
 }  // namespace ck::compare

@@ -101,7 +101,11 @@ void ReadOperand(const cli::Args& args, Options& out) {
   const std::string& operand = args.operands()[0];
   if (operand == "merge") return;
   if (operand == "test") {
-    throw UsageError("usage.bad_value", "test compares a finished export: ck-split merge ... --target_dir OUT, then ck-validate OUT --against DIR");
+    if (!args.Has("--test_hf_dir")) throw UsageError("usage.missing_option", "test needs --test_hf_dir: the model to compare with");
+    cli::RefuseTogether(args, {"--test_hf_dir", "--output"});
+    out.action = Options::Action::kTest;
+    out.reference = *args.Get("--test_hf_dir");
+    return;
   }
   out.plan_file = operand;
 }
@@ -113,7 +117,8 @@ cli::Command CommandLine() {
       .tool = "ck-split",
       .summary = "Makes a Hugging Face model of a Megatron checkpoint.",
       .usage = {"ck-split --to hf [OPTIONS] [PLAN.json | -]", "ck-split --to hf [OPTIONS] --input PATH [--output OUT]", "ck-split --list",
-                "ck-split merge --backend megatron --local_dir DIR --target_dir OUT"},
+                "ck-split merge --backend megatron --local_dir DIR --target_dir OUT",
+                "ck-split test --backend megatron --local_dir DIR --test_hf_dir MODEL"},
       .description =
           "Adds the step \"split\" to a plan and prints it; with --output carries the plan out. Fused tensors are taken apart, experts get a tensor each, padding of the vocabulary is left out. The "
           "input may be a GPT model or a Hybrid model without Mamba layers, with stacked layers or not, cut in any way.\n\n"
@@ -121,7 +126,7 @@ cli::Command CommandLine() {
       .operands = {.name = "PLAN", .min_count = 0, .max_count = 1},
       .options = cli::Concat({ModelRows(), ResultRows(), cli::ViewOptions(), InputRows(), {cli::OutputOption({"--target_dir"})}, cli::CarryOutOptions()}),
       .examples = {"ck-split --to hf --input RUN --config Qwen3-8B --output MODEL", "ck-ls RUN --latest | ck-split --to hf --config Qwen3-8B | ck-publish MODEL"},
-      .exit_codes = {{1, ""}},
+      .exit_codes = {{1, "test: the export is not what MODEL holds"}},
   };
 }
 
@@ -134,19 +139,21 @@ Options ReadOptions(const cli::Args& args) {
     out.action = Options::Action::kList;
     return out;
   }
-  for (const char* option : {"--json", "--table"}) {
-    if (args.Has(option)) throw UsageError("usage.missing_option", Cat("option ", option, " needs --list; a plan is always JSON"));
-  }
   RefuseUpload(args);
   cli::CheckCarryOutOptions(args);
   ReadOperand(args, out);
+  const bool test = out.action == Options::Action::kTest;
+  for (const char* option : {"--json", "--table"}) {
+    if (args.Has(option) && !test) throw UsageError("usage.missing_option", Cat("option ", option, " needs --list; a plan is always JSON"));
+  }
   out.verl_directory = args.Get("--local_dir");
   if (!args.Has("--to") && !out.verl_directory) throw UsageError("usage.missing_option", "option --to is not given: hf");
   out.step = ReadStep(args);
   out.input = args.Get("--input");
   out.output = args.Get("--output");
   cli::RefuseTogether(args, {"--input", "--local_dir"});
-  if (!out.output) cli::RefuseCarryOutOptions(args, "needs --output: without it a plan is printed");
+  if (test && !out.input && !out.verl_directory) throw UsageError("usage.missing_option", "test needs --local_dir or --input: the checkpoint to export");
+  if (!out.output && !test) cli::RefuseCarryOutOptions(args, "needs --output: without it a plan is printed");
   if (out.plan_file && (out.input || out.verl_directory)) {
     throw UsageError("usage.conflict", Cat("a plan and ", out.input ? args.NameUsed("--input") : "--local_dir", " are given; the input comes from one place"));
   }

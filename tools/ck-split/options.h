@@ -11,12 +11,13 @@
 namespace ck::split {
 
 struct Options {
-  enum class Action { kStep, kList };
+  enum class Action { kStep, kTest, kList };
   Action action = Action::kStep;
   plan::SplitStep step;  // config as given
   std::optional<std::string> input, plan_file, output;
   // --local_dir of verl's merger: holds dist_ckpt/, and huggingface/ or model/ for the config. Nothing else names the input then.
   std::optional<std::string> verl_directory;
+  std::string reference;  // --test_hf_dir, of kTest
 };
 
 cli::Command CommandLine();

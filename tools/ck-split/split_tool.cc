@@ -16,6 +16,7 @@
 #include "libs/plan/plan.h"
 #include "tools/ck-split/list.h"
 #include "tools/ck-split/options.h"
+#include "tools/ck-split/test_export.h"
 
 namespace ck::split {
 
@@ -59,6 +60,7 @@ int RunStep(cli::Context& context, Options options) {
   plan::AddStep(plan, options.step);
   cli::ApplyTarget(context.args, plan);
   plan.producer = {"ck-split", std::string(kVersion)};
+  if (options.action == Options::Action::kTest) return TestExport(context, plan, options.reference);
   if (options.output) return cli::CarryOutPlan(context, plan, *options.output);
   context.streams.Print(plan::Encode(plan));
   return 0;
