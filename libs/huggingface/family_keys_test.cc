@@ -424,6 +424,33 @@ TEST(FamilyKeys, NormsChangeFormWhereTheCheckpointHasTheOther) {
   EXPECT_EQ(additions("nemotron_h", "nemotron_h", true), (Map{{"norm", 1}, {"norm_f", 1}}));
 }
 
+// Names of the layer's tensors that --dtype leaves in float32.
+std::set<std::string> Kept(const char* folder, const std::string& layer, bool cast_all = false) {
+  const transform::View source = ViewOf(KeysOf({folder, folder}));
+  const ModelConfig config = ConfigOf(folder);
+  plan::SplitStep step;
+  step.dtype = plan::SaveDtype::kBfloat16;
+  step.cast_all = cast_all;
+  const bool hybrid = TableOf(config.architecture.family).form == LayerForm::kHybrid;
+  const ModelSource model = ReadModelSource(source, hybrid ? HybridLayers::kKeep : HybridLayers::kAsGpt);
+  std::set<std::string> out;
+  for (const transform::Tensor& tensor : ExportTensors(source, model, ReadFacts(model, config.architecture, SavedArgs(), &config, step), step).tensors) {
+    if (tensor.dtype == DType::kF32 && StartsWith(tensor.name, layer)) out.insert(tensor.name.substr(layer.size()));
+  }
+  return out;
+}
+
+TEST(FamilyKeys, SomeTensorsKeepTheirDtype) {
+  using Set = std::set<std::string>;
+  EXPECT_EQ(Kept("glm4_moe", "model.layers.1."), (Set{"mlp.gate.e_score_correction_bias", "mlp.gate.weight"}));
+  EXPECT_EQ(Kept("deepseek_v2", "model.layers.1."), (Set{"mlp.gate.weight"}));
+  EXPECT_EQ(Kept("olmoe", "model.layers.1."), Set());
+  EXPECT_EQ(Kept("gpt_oss", "model.layers.1."), (Set{"self_attn.sinks"}));
+  EXPECT_EQ(Kept("nemotron_h", "backbone.layers.0."), (Set{"mixer.A_log", "mixer.D", "mixer.dt_bias"}));
+  EXPECT_EQ(Kept("qwen3_next", "model.layers.0."), (Set{"linear_attn.A_log", "linear_attn.dt_bias"}));
+  EXPECT_EQ(Kept("nemotron_h_moe", "backbone.layers.1.", true), Set());
+}
+
 TEST(FamilyKeys, TheHeadOfATiedNemotronHIsTheEmbedding) {
   Shapes keys = KeysOf({"nemotron_h", "nemotron_h"});
   keys.erase("output_layer.weight");
