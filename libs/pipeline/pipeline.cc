@@ -8,6 +8,7 @@
 #include "libs/checkpoint/checkpoint.h"
 #include "libs/checkpoint/metadata_hash.h"
 #include "libs/huggingface/export.h"
+#include "libs/huggingface/import.h"
 #include "libs/pipeline/sidecars.h"
 #include "libs/pipeline/source_checks.h"
 #include "libs/transform/common_warnings.h"
@@ -21,7 +22,6 @@ using checkpoint::Checkpoint;
 
 // What of a step is not built in this version.
 void RefuseUnsupported(const plan::SplitStep& split) {
-  if (split.to == plan::SplitStep::To::kMegatron) throw InputError("pipeline.unsupported_step", "step \"split\" to megatron is not available in this version");
   if (split.mapping) throw InputError("pipeline.unsupported_step", "step \"split\" with a mapping of one's own is not available in this version");
 }
 
@@ -30,6 +30,13 @@ transform::View SourceView(const plan::Plan& plan, const transform::MergeInputs&
   if (const auto* merge = plan::FindStep<plan::MergeStep>(plan)) return transform::MergeView(plan, *merge, inputs, producer);
   const int64_t* number = std::get_if<int64_t>(&plan.target);
   return transform::CopyView(inputs.checkpoints[0], number ? std::optional(*number) : std::nullopt);
+}
+
+transform::View SplitView(const transform::View& view, const plan::SplitStep& split, const plan::Plan& plan) {
+  RefuseUnsupported(split);
+  if (split.to == plan::SplitStep::To::kHf) return huggingface::ExportView(view, split);
+  const int64_t* number = std::get_if<int64_t>(&plan.target);
+  return huggingface::ImportView(view, split, number ? *number : 0);
 }
 
 // Beside weights that are not the source's, or counters that start again, the source's progress is no longer true.
@@ -77,8 +84,7 @@ std::vector<plan::Finding> CheckSteps(const plan::Plan& plan, const transform::M
     view = std::move(retargeted.view);
   }
   try {
-    RefuseUnsupported(*split);
-    huggingface::ExportView(view, *split);
+    SplitView(view, *split, plan);
   } catch (const Error& error) {
     if (error.code() != Code::kInput) throw;
     findings.push_back({.id = error.id(), .severity = plan::Severity::kError, .message = error.message(), .where = {}, .found = {}, .expected = {}, .source = {}});
@@ -94,9 +100,13 @@ transform::View BuildView(const plan::Plan& plan, const transform::MergeInputs& 
     view = std::move(retargeted.view);
   }
   if (const auto* split = plan::FindStep<plan::SplitStep>(plan)) {
-    RefuseUnsupported(*split);
-    view = huggingface::ExportView(view, *split);
-    AddModelFiles(*view.inputs[view.common_input], split->config, view);
+    view = SplitView(view, *split, plan);
+    const Checkpoint& source = *view.inputs[view.common_input];
+    if (split->to == plan::SplitStep::To::kMegatron) {
+      AddHuggingFaceFiles(source, split->config, view);
+    } else {
+      AddModelFiles(source, split->config, view);
+    }
   } else {
     AddSidecars(*view.inputs[view.common_input], SidecarRuleOf(plan), view);
   }

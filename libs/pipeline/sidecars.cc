@@ -120,4 +120,26 @@ void AddModelFiles(const checkpoint::Checkpoint& source, const std::optional<std
   Sort(view);
 }
 
+void AddHuggingFaceFiles(const checkpoint::Checkpoint& source, const std::optional<std::string>& directory, transform::View& view) {
+  const auto info = directory ? fs::Stat(*directory) : std::nullopt;
+  const std::string from = info && info->type == fs::FileType::kDirectory ? *directory : source.path();
+  for (const fs::Entry& entry : fs::ListDirectory(from)) {
+    const bool is_directory = entry.info.type == fs::FileType::kDirectory;
+    const bool is_model = EndsWith(entry.name, ".safetensors") || EndsWith(entry.name, ".safetensors.index.json");
+    if (entry.vanished || is_model || (!is_directory && entry.info.type != fs::FileType::kFile)) continue;
+    const Sidecar sidecar{.name = entry.name, .directory = is_directory, .size_bytes = is_directory ? 0 : entry.info.size_bytes};
+    const std::string path = fs::JoinPath(from, entry.name), name = Cat("huggingface/", entry.name);
+    RefuseModelopt(sidecar, path);
+    const std::string why_not = !is_directory && IsOtherWeights(entry.name) ? kOtherWeights : WhyNot(sidecar, SidecarRule::kCopy, view.format);
+    if (!why_not.empty()) {
+      view.notes.push_back(Cat("left out: ", Quote(entry.name), " (", why_not, ")"));
+    } else if (is_directory) {
+      AddFolder(path, name, view);
+    } else {
+      view.sidecars.push_back({.name = name, .source_path = path, .bytes = sidecar.size_bytes});
+    }
+  }
+  Sort(view);
+}
+
 }  // namespace ck::pipeline

@@ -27,6 +27,10 @@ void AddSidecars(const checkpoint::Checkpoint& source, SidecarRule rule, transfo
 // lies beside `source`, a Megatron checkpoint, does not go along; each gets a note. Errors as above.
 void AddModelFiles(const checkpoint::Checkpoint& source, const std::optional<std::string>& directory, transform::View& view);
 
+// The side files of a Hugging Face model that became a Megatron checkpoint, as `huggingface/`: config.json, tokenizer, ... of `directory`, by default of the
+// source's own, so that the way back needs nothing else. Weights and indexes do not go along. Errors as above.
+void AddHuggingFaceFiles(const checkpoint::Checkpoint& source, const std::optional<std::string>& directory, transform::View& view);
+
 }  // namespace ck::pipeline
 
 #endif  // CK_PIPELINE_SIDECARS_H_

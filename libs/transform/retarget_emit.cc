@@ -2,8 +2,8 @@
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
+#include "libs/megatron/extra_state.h"
 #include "libs/megatron/model_keys.h"
-#include "libs/torchsave/write.h"
 #include "libs/transform/compose.h"
 
 namespace ck::transform {
@@ -134,7 +134,7 @@ class Emitter {
   }
 
   void AddEmptyExtraState(const std::string& module) {
-    out_.objects.push_back({.name = Cat(model_.prefix, module, "._extra_state/shard_0_1"), .input = 0, .source_name = "", .literal = EmptyExtraState()});
+    out_.objects.push_back({.name = Cat(model_.prefix, module, "._extra_state/shard_0_1"), .input = 0, .source_name = "", .literal = megatron::NoExtraState()});
   }
 
   void AddPlaceholders() {
@@ -180,12 +180,6 @@ uint64_t ObjectBytes(const View& view, uint32_t object) {
 
 View EmitModel(const View& source, const SourceModel& model, const std::vector<ModelLayer>& layers, const EmitOptions& options, LeftOutTally& left_out) {
   return Emitter(source, model, layers, options, left_out).Emit();
-}
-
-std::string EmptyExtraState() {
-  pickle::Graph graph;
-  const pickle::Ref root = graph.NewList({graph.NewNone()});
-  return torchsave::WriteObject(graph, root, "archive", [](const std::string&) { return std::string(); });
 }
 
 }  // namespace ck::transform

@@ -42,9 +42,6 @@ struct EmitOptions {
 // have the same tensors. Tensors and objects are not sorted; what the caller must still set: common, planner_data, notes, left_out.
 View EmitModel(const View& source, const SourceModel& model, const std::vector<ModelLayer>& layers, const EmitOptions& options, LeftOutTally& left_out);
 
-// torch.save([None]): the extra state of a module that has none.
-std::string EmptyExtraState();
-
 }  // namespace ck::transform
 
 #endif  // CK_TRANSFORM_RETARGET_EMIT_H_
