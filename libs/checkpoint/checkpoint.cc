@@ -45,6 +45,23 @@ class OwnedDecompressed : public bytes::Source {
   std::unique_ptr<bytes::Source> plain_;
 };
 
+// A short item, read once: its header is looked at and its data copied from memory.
+class OwnedString : public bytes::Source {
+ public:
+  OwnedString(std::string data, std::string name) : data_(std::move(data)), name_(std::move(name)) {}
+  uint64_t size() const override { return data_.size(); }
+  void ReadInto(uint64_t offset, uint64_t length, char* out) const override {
+    CheckRange(offset, length);
+    data_.copy(out, length, offset);
+  }
+  std::string name() const override { return name_; }
+  const std::string& data() const { return data_; }
+
+ private:
+  std::string data_;
+  std::string name_;
+};
+
 [[noreturn]] void Unsupported(const std::string& what) {
   throw InputError("checkpoint.unsupported_format", Cat("not supported: ", what));
 }
@@ -235,23 +252,30 @@ LocatedChunk Checkpoint::Locate(const dcp::Tensor& tensor, const dcp::Chunk& chu
     out.strides = RowMajorStrides(out.shape);
     return out;
   }
-  const std::string where = Cat(Quote(out.source->name(), kMaxShownPath), " at byte ", chunk.item.offset,
-                                ", a chunk of ", Quote(tensor.name));
+  const auto where = [&] {
+    return Cat(Quote(out.source->name(), kMaxShownPath), " at byte ", chunk.item.offset, ", a chunk of ", Quote(tensor.name));
+  };
   torchsave::TensorView view;
   try {
-    view = torchsave::ReadTensorItem(*out.source);
+    if (out.source->size() <= torchsave::kWholeItemBytes) {
+      auto item = std::make_shared<OwnedString>(out.source->Read(0, out.source->size(), torchsave::kWholeItemBytes), out.source->name());
+      view = torchsave::ReadTensorItem(item->data(), item->name(), tensor.dtype, chunk.box.shape);
+      out.source = std::move(item);
+    } else {
+      view = torchsave::ReadTensorItem(*out.source);
+    }
   } catch (const Error& error) {
     if (error.id() == "torchsave.not_torch" && LooksLikeSafetensors(*out.source)) Unsupported(kSafetensorsItems);
-    throw error.At(where);
+    throw error.At(where());
   }
   if (view.dtype != tensor.dtype || view.shape != chunk.box.shape) {
     throw InputError("checkpoint.item_mismatch",
-                     Cat(where, ": the item is ", Name(view.dtype), " ", FormatDims(view.shape), ", the metadata says ",
+                     Cat(where(), ": the item is ", Name(view.dtype), " ", FormatDims(view.shape), ", the metadata says ",
                          Name(tensor.dtype), " ", FormatDims(chunk.box.shape)));
   }
   if (view.conj || view.neg) {
     throw InputError("checkpoint.unresolved_view",
-                     Cat(where, ": stored as a lazy conjugate or negative view; save the resolved tensor"));
+                     Cat(where(), ": stored as a lazy conjugate or negative view; save the resolved tensor"));
   }
   out.strides = view.strides;
   out.data_offset = view.data_offset();

@@ -73,6 +73,13 @@ std::optional<TensorView> AsTensor(const SavedObject& object, pickle::Ref node);
 // unless it is small.
 TensorView ReadTensorItem(const bytes::Source& source);
 
+// A shorter item is read whole: one read costs less than two.
+inline constexpr uint64_t kWholeItemBytes = uint64_t{64} << 10;
+
+// The same for an item of at most kWholeItemBytes that is in memory. `dtype` and `shape` are what the metadata says of it: an item that is exactly what torch writes
+// for them is recognised without a parse. `name` is for messages.
+TensorView ReadTensorItem(std::string_view item, const std::string& name, DType dtype, const Dims& shape);
+
 }  // namespace ck::torchsave
 
 #endif  // CK_TORCHSAVE_READ_H_

@@ -1,16 +1,16 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "libs/base/error.h"
 #include "libs/base/text.h"
+#include "libs/torchsave/known_layout.h"
 #include "libs/torchsave/read.h"
 
 namespace ck::torchsave {
 namespace {
 
-// A shorter item is read whole: one read costs less than two.
-constexpr uint64_t kWholeItemBytes = uint64_t{64} << 10;
 // torch's head of a tensor item has about 700 bytes, its tail 700 more.
 constexpr uint64_t kEndBytes = 4096;
 
@@ -60,6 +60,17 @@ TensorView ReadTensorItem(const bytes::Source& source) {
   if (source.size() > kWholeItemBytes) return RootTensor(EndsSource(source));
   const std::string item = source.Read(0, source.size(), kWholeItemBytes);
   return RootTensor(bytes::StringSource(item, source.name()));
+}
+
+TensorView ReadTensorItem(std::string_view item, const std::string& name, DType dtype, const Dims& shape) {
+  // Neighbouring items mostly have one shape. An item too small for its shape is not laid out for it: a hostile shape costs nothing.
+  thread_local std::optional<KnownLayout> last;
+  const auto elements = Volume(shape);
+  if (elements && *elements <= item.size() / ElementSize(dtype)) {
+    if (!last || !last->IsFor(dtype, shape)) last.emplace(dtype, shape);
+    if (auto view = last->Match(item)) return *std::move(view);
+  }
+  return RootTensor(bytes::StringSource(item, name));
 }
 
 }  // namespace ck::torchsave
