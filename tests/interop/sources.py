@@ -4,6 +4,8 @@ Models differ in what a merge must carry over (`MODELS`), plain DCP checkpoints 
 Each is made at several iterations with values that depend on key, place and iteration.
 """
 
+import sys
+import os
 import dataclasses
 import multiprocessing
 import pathlib
@@ -162,6 +164,23 @@ def _save_plain(rank, plain, root, store):
         dcp.save(dtensor_state(iteration) if plain.ranks > 1 else plain_state(iteration), storage_writer=writer, no_dist=plain.ranks == 1)
 
 
+def run_rank(save, *arguments):
+    """A process of one rank. It leaves without taking gloo down, whose threads otherwise abort a process that ends now and then."""
+    import traceback
+    import torch.distributed as dist
+    code = 1
+    try:
+        save(*arguments)
+        dist.barrier()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
 def make(source, root):
     """Writes `source` under `root`, one directory for each iteration, and gives their paths. Megatron is started here as one rank."""
     root = pathlib.Path(root)
@@ -176,7 +195,7 @@ def make(source, root):
         return paths
     with tempfile.TemporaryDirectory() as meeting:
         spawn = multiprocessing.get_context("spawn")
-        workers = [spawn.Process(target=save, args=(rank, source, str(root), f"{meeting}/store")) for rank in range(ranks)]
+        workers = [spawn.Process(target=run_rank, args=(save, rank, source, str(root), f"{meeting}/store")) for rank in range(ranks)]
         for worker in workers:
             worker.start()
         for worker in workers:

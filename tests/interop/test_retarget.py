@@ -206,6 +206,8 @@ def _load_part(rank, model, path, store, results):
     pieces, common = megatron_cpu.load_strictly(path, built)
     want = compare.only_tensors(compare.read(path))
     results.put((sorted(pieces), compare.differences(*compare.cut_alike(pieces, want)), common["iteration"]))
+    results.close()
+    results.join_thread()  # run_rank leaves without waiting for threads
 
 
 def test_a_model_of_four_ranks_becomes_a_hybrid_of_four_ranks(made, ck, tmp_path):
@@ -218,7 +220,7 @@ def test_a_model_of_four_ranks_becomes_a_hybrid_of_four_ranks(made, ck, tmp_path
     spawn = multiprocessing.get_context("spawn")
     results = spawn.Queue()
     hybrid = dataclasses.replace(model, pattern="*-|*-")
-    workers = [spawn.Process(target=_load_part, args=(rank, hybrid, tmp_path / "HYBRID", f"{tmp_path}/store", results)) for rank in range(4)]
+    workers = [spawn.Process(target=sources.run_rank, args=(_load_part, rank, hybrid, tmp_path / "HYBRID", f"{tmp_path}/store", results)) for rank in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
